@@ -77,6 +77,7 @@ class CollectionLoop:
         self._collections = 0
         self._skipped = 0
         self._types: dict[str, type] = {}
+        self._values: dict[type, object] = {}
         self.last_tick: float | None = None
 
     def wake(self, source: str) -> None:
@@ -145,14 +146,21 @@ class CollectionLoop:
         return self._joined(seen, attempts)
 
     def _joined(self, snapshot: Snapshot, attempts: Iterable[_Attempt]) -> Snapshot:
-        """Return the snapshot with these attempts in place of the last."""
+        """Return the snapshot with these attempts in place of the last.
+
+        A reading that equals the last one of its type is the same object, so that all that was made
+        of that one is known to be still right.
+        """
         readings = dict(snapshot.readings)
         reports = {report.source: report for report in snapshot.reports}
         for attempt in attempts:
             reports[attempt.report.source] = attempt.report
             readings.pop(self._types.get(attempt.report.source, type(None)), None)
             if attempt.reading is not None:
-                readings[type(attempt.reading.value)] = attempt.reading.value
+                value = attempt.reading.value
+                if value != self._values.get(type(value)):
+                    self._values[type(value)] = value
+                readings[type(value)] = self._values[type(value)]
         return replace(
             snapshot, readings=MappingProxyType(readings), reports=tuple(reports.values())
         )

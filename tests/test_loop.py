@@ -103,6 +103,19 @@ def test_nothing_old_is_shown_after_a_failure() -> None:
     assert second.reports[0].last_success_at == first.reports[0].last_success_at == 1_000_000.0
 
 
+def test_an_equal_reading_is_the_same_object() -> None:
+    """All that was made of the last one can be kept, until the source says something else."""
+
+    async def scenario() -> list[Apples | None]:
+        run = Run([Scripted("apples", gives(Apples(1)), gives(Apples(1)), gives(Apples(2)))])
+        await run.until(31)
+        return [snapshot.reading(Apples) for _, snapshot in run.published]
+
+    first, second, third = run_virtually(scenario())
+    assert first is second
+    assert third == Apples(2)
+
+
 def test_a_stuck_source_delays_one_collection_and_is_left_alone() -> None:
     """It is waited for until its deadline once, then neither waited for nor called again."""
 

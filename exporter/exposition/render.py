@@ -7,8 +7,11 @@ https://prometheus.io/docs/specs/om/open_metrics_spec/
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TypeAlias
 
 from exporter.exposition.family import Family, MetricType, unit_of
 from exporter.model.probe import Histogram
@@ -29,21 +32,40 @@ class Format(Enum):
     OPENMETRICS = "openmetrics"
 
 
+Line: TypeAlias = tuple[float | Histogram, str]
+"""A number, and the line that says it; several lines for a histogram."""
+
+LinesKey: TypeAlias = tuple[str, tuple[str, ...], str]
+"""The name of a family, the names of its labels, and how its labels begin."""
+
+Lines: TypeAlias = Mapping[LinesKey, Mapping[tuple[str, ...], Line]]
+"""The lines of a page by family and values of labels."""
+
+NO_LINES: Lines = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The bytes of some families, their number of series, and dropped samples by family."""
+    """The bytes of some families, their number of series, dropped samples by family, and lines."""
 
     body: bytes
     series: int
     dropped: tuple[tuple[str, int], ...]
+    lines: Lines
 
 
-def render(families: Iterable[Family], snapshot: Snapshot, form: Format) -> Rendered:
-    """Render the samples of one snapshot as UTF-8; `node` is the first label of each."""
-    lines: list[str] = []
+def render(
+    families: Iterable[Family], snapshot: Snapshot, form: Format, known: Lines = NO_LINES
+) -> Rendered:
+    """Render the samples of one snapshot as UTF-8; `node` is the first label of each.
+
+    `known` are the lines of the last page: most numbers are still the same.
+    """
+    page: list[str] = []
+    lines: dict[LinesKey, dict[tuple[str, ...], Line]] = {}
     dropped = []
     series = 0
-    node = _escaped(snapshot.node)
+    opening = f'{{node="{_escaped(snapshot.node)}"'
     for family in families:
         samples, size, surplus = distinct(family, snapshot)
         if surplus:
@@ -51,18 +73,25 @@ def render(families: Iterable[Family], snapshot: Snapshot, form: Format) -> Rend
         if not samples:
             continue
         series += size
-        lines += _heading(family, form)
-        opening = f'{{node="{node}"'
-        names = [f',{name}="' for name in family.labels]
+        page.append(_heading(family.name, family.help, family.type, form))
+        key = (family.name, family.labels, opening)
+        before, now = known.get(key, {}), lines.setdefault(key, {})
         for values, number in samples.items():
-            labels = "".join(
-                f'{name}{_escaped(value)}"' for name, value in zip(names, values, strict=True)
-            )
-            if isinstance(number, Histogram):
-                lines += _buckets(family.name, f"{opening}{labels}", number)
-            else:
-                lines.append(f"{family.name}{opening}{labels}}} {_number(number)}\n")
-    return Rendered("".join(lines).encode("utf-8", "replace"), series, tuple(dropped))
+            line = before.get(values)
+            if line is None or line[0] != number:
+                line = (number, _line(family, opening, values, number))
+            now[values] = line
+            page.append(line[1])
+    return Rendered("".join(page).encode("utf-8", "replace"), series, tuple(dropped), lines)
+
+
+def _line(family: Family, opening: str, values: tuple[str, ...], number: float | Histogram) -> str:
+    """Return the line of a sample; the lines of a histogram."""
+    pairs = zip(family.labels, values, strict=True)
+    labels = opening + "".join(f',{name}="{_escaped(value)}"' for name, value in pairs)
+    if isinstance(number, Histogram):
+        return "".join(_buckets(family.name, labels, number))
+    return f"{family.name}{labels}}} {_number(number)}\n"
 
 
 def distinct(
@@ -99,21 +128,19 @@ def _bound(bound: float) -> str:
     return f"{bound:.{significant - 1}e}"
 
 
-def _heading(family: Family, form: Format) -> Iterable[str]:
-    """Yield HELP and TYPE; in OpenMetrics with the family's own name, and UNIT.
+@lru_cache(maxsize=1024)
+def _heading(name: str, help_text: str, kind: MetricType, form: Format) -> str:
+    """Return HELP and TYPE; in OpenMetrics with the family's own name, and UNIT.
 
     A set of states stays a gauge: a `stateset` needs a label of the family's name for the state.
     """
-    name, kind = family.name, family.type.in_text
-    is_openmetrics = form is Format.OPENMETRICS
-    if is_openmetrics:
-        name, kind = name.removesuffix(SUFFIXES.get(family.type, "")), family.type.value
-    help_text = family.help.replace("\\", r"\\").replace("\n", r"\n")
-    yield f"# HELP {name} {help_text}\n"
-    yield f"# TYPE {name} {kind}\n"
-    unit = unit_of(name)
-    if is_openmetrics and unit and family.type is not MetricType.INFO:
-        yield f"# UNIT {name} {unit}\n"
+    word, unit = kind.in_text, ""
+    if form is Format.OPENMETRICS:
+        name, word = name.removesuffix(SUFFIXES.get(kind, "")), kind.value
+        unit = "" if kind is MetricType.INFO else unit_of(name)
+    text = help_text.replace("\\", r"\\").replace("\n", r"\n")
+    heading = f"# HELP {name} {text}\n# TYPE {name} {word}\n"
+    return f"{heading}# UNIT {name} {unit}\n" if unit else heading
 
 
 def _escaped(value: str) -> str:

@@ -111,7 +111,20 @@ def read_from(kind: type) -> Mapping[str, str]:
 
 def families(prefix: str, items: Items, *rows: Row) -> tuple[Family, ...]:
     """Return one family for each row, with a sample for each item with a value."""
-    return tuple(row.family(prefix, items) for row in rows)
+    once = replace(items, read=_once(items.read))
+    return tuple(row.family(prefix, once) for row in rows)
+
+
+def _once(read: Read) -> Read:
+    """Return a function that reads the items of a snapshot once for all families in a row."""
+    last: list[tuple[Snapshot, list[tuple[tuple[str, ...], Any]]]] = []
+
+    def items(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], Any]]:
+        if not last or last[0][0] is not snapshot:
+            last[:] = [(snapshot, [*read(snapshot)])]
+        return last[0][1]
+
+    return items
 
 
 def reading(kind: type) -> Items:

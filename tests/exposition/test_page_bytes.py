@@ -1,7 +1,9 @@
 """The bytes of a page: packed and plain, now and a moment later, fresh and expired."""
 
 import gzip
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
@@ -10,9 +12,10 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from exporter.collectors.disk.values import MdArray, MdArrays
 from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.memory.values import Memory
+from exporter.exposition.family import Sample, family, one
 from exporter.exposition.live import Moment
 from exporter.exposition.page import LIVE_REUSE_SECS, Pages
-from exporter.exposition.render import Format
+from exporter.exposition.render import NO_LINES, Format, render
 from exporter.model.snapshot import MAX_AGE_SECS, Snapshot
 
 TAKEN = 1000.0
@@ -28,6 +31,13 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+LEVEL = family("hw_level_volts", "Voltage.", lambda _: ())
+
+
+def _one(value: float, label: str, _: Snapshot) -> Iterable[Sample]:
+    return one(value, label)
 
 
 def _snapshot(sequence: int = 1, node: str = "node-1", taken: float = TAKEN) -> Snapshot:
@@ -183,3 +193,15 @@ def test_warming_before_anything_was_asked() -> None:
     pages.publish(_snapshot())
     pages.warm()
     assert _body(pages)
+
+
+def test_lines_of_the_last_page_are_never_those_of_another_number_or_label() -> None:
+    """A page after another page has the bytes that it has without one."""
+    steps = [("a", "x", 1.0), ("a", "x", 2.0), ("b", "x", 2.0), ("b", 'x"', 2.0), ("b", 'x"', 0.5)]
+    known = NO_LINES
+    for number, (name, label, value) in enumerate([*steps, *steps]):
+        found = replace(LEVEL, labels=(name,), samples=partial(_one, value, label))
+        snapshot = _snapshot(node=f"n{number // 3}")
+        after = render([found], snapshot, Format.TEXT, known)
+        assert after.body == render([found], snapshot, Format.TEXT).body
+        known = after.lines

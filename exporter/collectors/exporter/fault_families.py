@@ -89,7 +89,8 @@ def _statuses(conclusions: Conclusions) -> Iterable[Sample]:
 def _events(snapshot: Snapshot) -> Iterable[Sample]:
     """Yield the counts of events by type, with those that readings count themselves."""
     conclusions = snapshot.conclusions
-    counting = [each for each in snapshot.readings.values() if isinstance(each, CountsEvents)]
+    named = (each for each in snapshot.readings.values() if hasattr(each, "counted_events"))
+    counting = [each for each in named if isinstance(each, CountsEvents)]
     if not counting and conclusions is None:
         return ()
     counts = Counter(dict(conclusions.events if conclusions else ()))

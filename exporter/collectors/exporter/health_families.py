@@ -22,7 +22,8 @@ def _outcomes(snapshot: Snapshot) -> Iterable[Sample]:
 
 def _truncated(snapshot: Snapshot) -> Iterable[Sample]:
     for reading in snapshot.readings.values():
-        if isinstance(reading, Truncated) and reading.truncated:
+        # Looked at first: `isinstance` with a protocol takes ten times as long.
+        if getattr(reading, "truncated", 0) and isinstance(reading, Truncated):
             yield (reading.device_kind(),), reading.truncated
 
 

@@ -58,15 +58,13 @@ def drop_implausible(gpu: Gpu) -> tuple[Gpu, tuple[str, ...]]:
     """Give the GPU without implausible values, and the names of the fields that had one."""
     rejected: list[str] = []
     gpu = _within_bounds(gpu, rejected)
-    instances = gpu.mig_instances
-    if instances is not None:
+    instances = [_within_bounds(one, rejected, "mig_") for one in gpu.mig_instances or ()]
+    processes = [_within_bounds(one, rejected, "process_") for one in gpu.processes or ()]
+    if rejected:
         gpu = dataclasses.replace(
-            gpu, mig_instances=tuple(_within_bounds(one, rejected, "mig_") for one in instances)
-        )
-    processes = gpu.processes
-    if processes is not None:
-        gpu = dataclasses.replace(
-            gpu, processes=tuple(_within_bounds(one, rejected, "process_") for one in processes)
+            gpu,
+            mig_instances=None if gpu.mig_instances is None else tuple(instances),
+            processes=None if gpu.processes is None else tuple(processes),
         )
     return gpu, tuple(dict.fromkeys(rejected))
 

@@ -5,6 +5,8 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+from exporter.reading.sysfs import link_name
+
 _ADDRESS = re.compile(
     r"(?:(?P<domain>[0-9a-f]{1,8}):)?(?P<bus>[0-9a-f]{1,2}):(?P<device>[0-9a-f]{1,2})"
     r"(?:\.(?P<function>[0-7]))?"
@@ -38,9 +40,11 @@ def addresses_in(path: str) -> list[str]:
     return [part for part in path.split("/") if is_pci_address(part)]
 
 
-def pci_address_of(link: str | os.PathLike[str]) -> str | None:
+def pci_address_of(link: Path | str) -> str | None:
     """Find the PCI device behind a `device` link, also one below it; None where there is none."""
     try:
+        if (name := link_name(link)) and is_pci_address(name) and Path(link).exists():
+            return name  # as nearly always; the whole path takes a call for each of its parts
         addresses = addresses_in(os.path.realpath(link, strict=True))
     except OSError:
         return None  # nothing behind it, or it has just gone

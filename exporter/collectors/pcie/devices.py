@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from exporter.collectors.pcie.address import addresses_in, is_pci_address
 from exporter.collectors.pcie.values import Pcie, PcieDevice, PcieError
@@ -159,15 +159,18 @@ class PcieReader:
 
     def _device(self, name: str, location: Location, fields: FieldReader) -> PcieDevice:
         counted = self._errors(name, fields)
-        device = PcieDevice(
+        power = fields.label(f"{name} power", self._file(name, "power/runtime_status"))
+        is_asleep = power == "suspended"
+        return PcieDevice(
             device=name,
             kind=location.kind,
             parent=location.path[-2] if len(location.path) > 1 else None,
             slot=location.slot,
-            driver=link_name(self._folder / name / "driver"),
+            driver=link_name(self._file(name, "driver")),
             numa_node=location.numa_node,
             vendor=location.vendor,
             is_lent=location.is_lent,
+            suspended=is_asleep,
             errors=tuple(
                 PcieError(severity, error, count)
                 for severity, errors in counted.items()
@@ -177,21 +180,22 @@ class PcieReader:
             errors_by_severity=tuple(
                 (severity, sum(errors.values())) for severity, errors in counted.items()
             ),
+            # Registers are not read while it sleeps: that would wake it, or read all ones.
+            **({} if is_asleep else self._link(name, fields)),
         )
-        # Its registers are not read while it sleeps: that would wake it, or read all ones.
-        if fields.label(f"{name} power", self._file(name, "power/runtime_status")) == "suspended":
-            return replace(device, suspended=True)
-        return replace(
-            device,
-            speed_bytes_per_second=self._speed(name, "current_link_speed", fields),
-            speed_max_bytes_per_second=self._speeds_max.get(
+
+    def _link(self, name: str, fields: FieldReader) -> dict[str, Any]:
+        """Read speed and width of the link, and the most that the device can do."""
+        return {
+            "speed_bytes_per_second": self._speed(name, "current_link_speed", fields),
+            "speed_max_bytes_per_second": self._speeds_max.get(
                 name, lambda: self._speed(name, "max_link_speed", fields)
             ),
-            width=self._width(name, "current_link_width", fields),
-            width_max=self._widths_max.get(
+            "width": self._width(name, "current_link_width", fields),
+            "width_max": self._widths_max.get(
                 name, lambda: self._width(name, "max_link_width", fields)
             ),
-        )
+        }
 
     def _file(self, name: str, file: str) -> str:
         return f"{self._folder}/{name}/{file}"
