@@ -6,8 +6,10 @@ The firmware refuses counters to restricted functions, and the driver logs each 
 kernel log: counters of a port that were refused once are not read again, until the driver is loaded
 anew.
 A port that does not even say its state refuses nothing: its card has failed or is being reset.
+Nor does a read that fails for want of something (a descriptor, memory, a firmware that is ready).
 """
 
+import errno
 import os
 import re
 from collections import Counter
@@ -28,6 +30,9 @@ from exporter.reading.sysfs import (
     names_or_none,
     parse_counter,
 )
+
+REFUSALS = (errno.EINVAL, errno.EPERM, errno.EACCES, errno.EOPNOTSUPP)
+"""Of a restricted function: cmd_status_to_err of mlx5, mlx4_status_to_errno, get_perf_mad."""
 
 RATE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) Gb/sec")
 DOWN = "down"
@@ -164,7 +169,7 @@ class InfinibandReader:
             except SourceAbsent:
                 continue  # the counter has just gone
             except SourceFailed as failed:
-                if refuses:
+                if refuses and getattr(failed.__cause__, "errno", None) in REFUSALS:
                     self._refused[folder] = _inode(folder)
                 fields.skip(f"{key} {folder.name}", str(failed))
                 return {}

@@ -1,5 +1,6 @@
 """Ports of InfiniBand and RoCE cards."""
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -128,16 +129,27 @@ def test_a_port_that_refuses_its_counters_is_not_asked_again(
 
 
 @pytest.mark.system
-def test_a_card_that_failed_is_asked_again(node: SmallNode, stuck_files: StuckFiles) -> None:
-    """Its state cannot be read either: after the reset its counters are back."""
+@pytest.mark.parametrize(
+    ("names", "error"),
+    [
+        (("state", "counters/port_rcv_data"), errno.EINVAL),
+        (("counters/port_rcv_data",), errno.EBUSY),
+        (("counters/port_rcv_data",), errno.ENOMEM),
+    ],
+    ids=["no state either", "firmware busy", "no memory"],
+)
+def test_a_card_that_failed_is_asked_again(
+    node: SmallNode, stuck_files: StuckFiles, names: tuple[str, ...], error: int
+) -> None:
+    """What is no refusal passes, and then its counters are back."""
     folder = node.root / port(node)
-    files = [folder / "state", folder / "counters/port_rcv_data"]
-    for number, file in enumerate(files):
+    texts = {folder / name: (folder / name).read_text() for name in names}
+    for number, file in enumerate(texts):
         file.unlink()
-        os.symlink(stuck_files.fail(f"failed{number}", 5), file)  # noqa: PTH211 - another filesystem
+        os.symlink(stuck_files.fail(f"failed{number}", error), file)  # noqa: PTH211 - another filesystem
     reader = InfinibandReader(node.sys, 16)
     assert reader.read().value.ports[0].receive_bytes is None
-    for file, text in zip(files, ("4: ACTIVE\n", "100\n"), strict=True):
+    for file, text in texts.items():
         file.unlink()
         file.write_text(text)
     found = reader.read().value.ports[0]
