@@ -58,6 +58,14 @@ def _read_bytes(path: Path | str, limit: int, *, is_one_piece: bool) -> bytes:
         os.close(descriptor)
 
 
+def is_there(path: Path | str) -> bool:
+    """Return whether the path exists; False also where the kernel refuses to tell.
+
+    `Path.exists` raises for a refusal before Python 3.14.
+    """
+    return os.path.exists(path)  # noqa: PTH110 - as said above
+
+
 class FileSource:
     """A source that reads files: a blocking `look`, called in a thread."""
 

@@ -20,6 +20,7 @@ from exporter.collectors.pcie.address import pci_address
 from exporter.config import Demo, GpuConfig
 from exporter.model.reading import Reading
 from exporter.probes.child import Children
+from exporter.reading.files import is_there
 from exporter.record import dataclass
 
 
@@ -33,7 +34,7 @@ class Driver:
 
     def is_there(self) -> bool:
         """Look for the markers."""
-        return any(marker.exists() for marker in self.markers)
+        return any(map(is_there, self.markers))
 
 
 def driver_of(config: GpuConfig) -> Driver:

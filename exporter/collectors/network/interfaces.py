@@ -21,7 +21,7 @@ from exporter.config import Devices
 from exporter.model.label import clean_text
 from exporter.model.reading import Reading
 from exporter.reading.device_filter import at_most, shown
-from exporter.reading.files import read_text
+from exporter.reading.files import is_there, read_text
 from exporter.reading.known_good import KnownGood
 from exporter.reading.pid_namespace import is_initial
 from exporter.reading.source import SourceFailed
@@ -230,9 +230,9 @@ def parse_admin_up(flags: str | None) -> bool | None:
 
 
 def net_folder(proc_root: Path) -> Path:
-    """Return the `net` folder of process 1, or our own if that is missing."""
+    """Return the `net` folder of process 1, or our own if that is missing or hidden (hidepid)."""
     of_first = proc_root / "1/net"
-    return of_first if of_first.is_dir() else proc_root / "net"
+    return of_first if is_there(of_first) else proc_root / "net"
 
 
 def is_the_nodes(proc_root: Path, names: Iterable[str], own: OwnRoots = OWN_ROOTS) -> bool:

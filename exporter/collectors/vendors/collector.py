@@ -11,6 +11,7 @@ from exporter.collectors.gpu.source import GpuSource
 from exporter.collectors.gpu.vendor_gpus import PATIENCE_SECS
 from exporter.collectors.vendors.vendors import VENDORS, Vendor
 from exporter.reading.context import SourceContext
+from exporter.reading.files import is_there
 from exporter.reading.source import AnySource
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class OtherVendors:
     def _is_here(self, vendor: Vendor) -> bool:
         if (known := self._known.get(vendor)) is not None:
             return known.reader.is_here()
-        return any(mark.exists() for mark in vendor.marks(self._ctx))
+        return any(map(is_there, vendor.marks(self._ctx)))
 
 
 def with_other_vendors(gpus: AnySource, ctx: SourceContext) -> AnySource:

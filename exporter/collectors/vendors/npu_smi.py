@@ -11,6 +11,7 @@ from exporter.collectors.vendors.npu_smi_output import Chips, parse_info
 from exporter.model.label import clean_text
 from exporter.probes.child import Command, Finished, run_once
 from exporter.probes.trusted_program import is_trustworthy
+from exporter.reading.files import is_there
 
 OUTPUT_LIMIT_BYTES = 1024 * 1024
 NO_DRIVER = "dcmi module initialize failed"
@@ -40,7 +41,7 @@ class NpuSmiBackend:
 
     def is_here(self) -> bool:
         """Tell whether the driver is loaded; blocks while it looks."""
-        return any(mark.exists() for mark in self._marks)
+        return any(map(is_there, self._marks))
 
     async def ask(self) -> GpuAnswer:
         """Read all chips in one pass; raises BackendError."""

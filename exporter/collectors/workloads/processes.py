@@ -9,7 +9,7 @@ from pathlib import Path
 
 from exporter.model.label import clean_text
 from exporter.reading.cgroup import CgroupOwner, parse_cgroup, parse_path, roots_of_kubelet
-from exporter.reading.files import read_text
+from exporter.reading.files import is_there, read_text
 from exporter.reading.pid_namespace import is_initial
 from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent, SourceFailed
@@ -207,7 +207,7 @@ def pid_scope(proc_root: Path) -> PidScope:
     """
     if _name(proc_root, 2) == "kthreadd":
         return PidScope(None, is_certain=True)
-    if not (proc_root / "1").is_dir():
+    if not is_there(proc_root / "1/stat"):  # with hidepid=1 the folder of process 1 is there
         return PidScope("proc_hidden")  # mounted with hidepid, or not at all
     is_ours_initial = is_initial(proc_root)
     if is_ours_initial is None:

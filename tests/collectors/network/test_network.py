@@ -16,6 +16,7 @@ from exporter.reading.known_good import KnownGood
 from exporter.reading.pid_namespace import INITIAL
 from exporter.reading.source import SourceAbsent, SourceFailed
 from tests.collectors.small_node import NET_DEV_HEAD, SmallNode
+from tests.fakes.refused import refuse
 
 
 def look(node: SmallNode, *, limit: int = 16, own: OwnRoots = OWN_ROOTS) -> Reading[Network]:
@@ -173,12 +174,15 @@ def test_the_hosts_process_ids_tell_the_nodes_network(node: SmallNode) -> None:
     assert look(node, own=OwnRoots(node.proc, node.sys)).value.namespace == "host"
 
 
-def test_without_process_1_our_own_table_is_read(node: SmallNode) -> None:
-    """Some containers hide other processes: `net/dev` is there all the same."""
+@pytest.mark.parametrize("is_refused", [False, True], ids=["hidepid=2", "hidepid=1"])
+def test_without_process_1_our_own_table_is_read(node: SmallNode, *, is_refused: bool) -> None:
+    """Some mounts hide other processes: `net/dev` is there all the same."""
     node.interface("eth0")
     (node.proc / "net").mkdir()
     (node.proc / "1/net/dev").rename(node.proc / "net/dev")
     (node.proc / "1/net").rmdir()
+    if is_refused:
+        refuse(node.proc / "1/net")
     assert only(node).device == "eth0"
 
 

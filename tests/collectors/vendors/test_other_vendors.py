@@ -15,6 +15,7 @@ from exporter.collectors.vendors.vendors import VENDORS
 from exporter.config import Config, Sources
 from tests.collectors.vendors.vendor_node import VendorNode
 from tests.fakes.amd_cards import AmdNode
+from tests.fakes.refused import refuse
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import run_virtually
 
@@ -76,6 +77,21 @@ def test_a_look_for_drivers_that_blocks_costs_no_gpu_of_nvidia(tmp_path: Path) -
     seen, calls = run_virtually(scenario())
     assert [[state.stale for state in gpus.states] for gpus in seen] == [[False]] * 4
     assert calls <= 4
+
+
+def test_a_look_for_drivers_that_is_refused_costs_no_gpu_of_nvidia(tmp_path: Path) -> None:
+    """A driver that may not be looked for is not there."""
+    drivers = tmp_path / "sys/bus/pci/drivers"
+    drivers.mkdir(parents=True)
+    refuse(drivers / "amdgpu")
+
+    async def scenario() -> Gpus:
+        node = VendorNode(tmp_path / "sys", nvidia=NVIDIA)
+        seen = await node.read()
+        await node.source.close()
+        return seen
+
+    assert [state.up for state in run_virtually(scenario()).states] == [True]
 
 
 def test_cards_that_cannot_be_listed_are_asked_for_once(tmp_path: Path) -> None:

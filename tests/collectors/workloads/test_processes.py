@@ -14,6 +14,7 @@ from exporter.collectors.workloads.processes import (
 )
 from exporter.reading.seldom import LOOKS
 from tests.collectors.node_tree import TICKS, NodeTree
+from tests.fakes.refused import refuse
 
 TAIL = " ".join(["0"] * 18 + ["4200"] + ["0"] * 19 + ["7", "0", "0"])
 
@@ -126,3 +127,13 @@ def test_the_hosts_pids_are_told_from_others(
     """Only the host's own namespace has kernel threads; without them its number must be right."""
     tree = NodeTree(tmp_path)
     assert _scope(tree, kthreadd=kthreadd, first=first, namespace=namespace) == scope
+
+
+def test_processes_that_refuse_to_be_read_are_hidden(tmp_path: Path) -> None:
+    """With hidepid=1 the folders of processes of others are there, and nothing in them is."""
+    tree = NodeTree(tmp_path)
+    tree.ends(2)
+    tree.process(1, "0::/", name="systemd")
+    (tree.proc / "1/stat").unlink()
+    refuse(tree.proc / "1/stat")
+    assert pid_scope(tree.proc) == PidScope("proc_hidden")
