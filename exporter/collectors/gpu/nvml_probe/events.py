@@ -59,8 +59,7 @@ class EventWatch:
         try:
             events = call("nvmlEventSetCreate")
         except READ_ERRORS:
-            self._waits.setdefault(uuid, None)
-            return True  # old drivers and virtual machines have no events; the kernel log has them
+            return False  # old drivers and virtual machines have no events; the kernel log has them
         try:
             known.card.ask("nvmlDeviceRegisterEvents", c_ulonglong(XID), events)
         except READ_ERRORS as error:

@@ -127,6 +127,19 @@ def test_an_xid_of_a_failing_set_is_told_when_the_set_is_made_anew(
     assert watched.heard(1) == [("GPU-1", 79)]
 
 
+def test_a_gpu_without_a_set_gets_one_in_the_next_pass(nvml: NvmlLibrary) -> None:
+    """A driver that has no memory for one at the start is asked again."""
+    nvml.say(*CARDS, "event_set = error 20")
+    watched = Watched(nvml)
+    watched.ask()
+    nvml.say(*CARDS)
+    watched.ask()
+    nvml.wait_for_call("nvmlEventSetWait_v2", count=2)
+    nvml.raise_xid(79, card=1)
+    assert watched.heard(1) == [("GPU-1", 79)]
+    watched.probe.end()
+
+
 def test_a_gpu_whose_new_set_fails_is_waited_for_by_the_old_one(
     nvml: NvmlLibrary, watched: Watched
 ) -> None:
