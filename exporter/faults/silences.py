@@ -15,7 +15,7 @@ from exporter.faults.values import did_you_mean
 from exporter.model.silence import Silence, plain
 from exporter.model.verdict import Conclusions, Key, Subject
 from exporter.regular_file import FileUnusable, read_text
-from exporter.state import StateFile, dump
+from exporter.state import StateFile, count_of, dump
 from exporter.toml import tomllib
 
 NAME = "silences.json"
@@ -37,6 +37,8 @@ NARROWING = ("rule", "component")
 
 KEYS_OF_FILES = ("rule", "component", "until", "reason", "by")
 UNKNOWN = "unknown"
+NONE: tuple[tuple[Silence, ...], int] = ((), 0)
+"""No silences of requests, and no id that was given to one."""
 
 log = logging.getLogger("exporter.faults")
 
@@ -68,7 +70,7 @@ class Silences:
         self._places = tuple(map(Path, files))
         self._rules = rules
         self._rules_of_all = rules_of_all
-        self._asked: tuple[Silence, ...] = (file.load(_decode) if file else None) or ()
+        self._asked, self._last_id = (file.load(_decode) if file else None) or NONE
         self._of_files: tuple[Silence, ...] = ()
         self._covered: dict[tuple[str, ...], frozenset[Key]] = {}
         self._seen: Mapping[str, object] = {}
@@ -82,7 +84,7 @@ class Silences:
     ) -> "Silences":
         """Return these silences with other files, which are not read yet, and other rules."""
         made = Silences(None, files, rules, rules_of_all)
-        made._file, made._asked = self._file, self._asked
+        made._file, made._asked, made._last_id = self._file, self._asked, self._last_id
         made._of_files = self._of_files if files else ()
         made._covered = self._covered
         return made
@@ -109,8 +111,9 @@ class Silences:
         component = _text(wanted, "component")
         subject = _subject(component, conclusions) if component else None
         ids = {it.id for it in self._asked}
+        number = next(it for it in count(self._last_id + 1) if str(it) not in ids)
         made = Silence(
-            id=next(str(number) for number in count(1) if str(number) not in ids),
+            id=str(number),
             until=_until(wanted, now),
             by=_text(wanted, "by") or UNKNOWN,
             reason=_text(wanted, "reason", is_needed=True),
@@ -119,7 +122,7 @@ class Silences:
             hw_type=subject.hw_type if subject else "",
             component=subject.hw_id if subject else "",
         )
-        self._asked = (*self._asked, made)
+        self._asked, self._last_id = (*self._asked, made), number
         return made
 
     def end(self, id_: str, now: float) -> Silence:
@@ -136,7 +139,8 @@ class Silences:
         """Save the silences of requests; False if that is not possible."""
         if self._file is None:
             return False
-        content = {"silences": [asdict(silence) for silence in self._asked]}
+        rows = [asdict(silence) for silence in self._asked]
+        content = {"silences": rows, "last_id": self._last_id}
         return self._file.save(dump(content, EVERY_BOOT, VERSION))
 
     def reread(self, now: float) -> None:
@@ -292,9 +296,10 @@ def _mark(path: Path) -> object:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
-def _decode(document: Mapping[str, Any]) -> tuple[Silence, ...]:
-    """Decode the document of the state file; raise one of MISFITS."""
-    return tuple(map(_silence, document["silences"][:MAX_SILENCES]))
+def _decode(document: Mapping[str, Any]) -> tuple[tuple[Silence, ...], int]:
+    """Decode silences and the last id of the state file's document; raise one of MISFITS."""
+    kept = tuple(map(_silence, document["silences"][:MAX_SILENCES]))
+    return kept, count_of(document.get("last_id", 0))
 
 
 def _silence(row: Mapping[str, Any]) -> Silence:

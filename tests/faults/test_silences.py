@@ -198,7 +198,7 @@ def test_there_are_at_most_a_hundred() -> None:
         known.add(REASON, CONCLUSIONS, NOW)
     with pytest.raises(BadSilence, match="there are 100 silences already"):
         known.add(REASON, CONCLUSIONS, NOW)
-    assert known.add(REASON, CONCLUSIONS, NOW + 7200).id == "1"
+    assert known.add(REASON, CONCLUSIONS, NOW + 7200).id == "101"
 
 
 def test_a_restart_and_a_reboot_keep_silences(tmp_path: Path) -> None:
@@ -210,6 +210,25 @@ def test_a_restart_and_a_reboot_keep_silences(tmp_path: Path) -> None:
     assert first.save()
     assert (kept.hw_type, kept.component) == ("gpu", "GPU-a")
     assert silences(tmp_path).active(NOW) == (kept,)
+
+
+def test_an_id_is_given_once(tmp_path: Path) -> None:
+    """Whoever ends a silence that is over ends that of nobody else, also after a restart."""
+    first = silences(tmp_path)
+    mine = first.add(REASON, CONCLUSIONS, NOW)
+    first.end(mine.id, NOW)
+    yours = first.add(REASON, CONCLUSIONS, NOW)
+    first.end(yours.id, NOW)
+    assert first.save()
+    next_one = silences(tmp_path).add(REASON, CONCLUSIONS, NOW)
+    assert len({mine.id, yours.id, next_one.id}) == 3
+
+
+def test_silences_of_an_earlier_version_keep_their_ids(tmp_path: Path) -> None:
+    """Its file does not say which id was the last."""
+    document = {"version": 1, "boot_id": "every boot", "silences": [MADE]}
+    (tmp_path / "silences.json").write_text(json.dumps(document))
+    assert silences(tmp_path).add(REASON, CONCLUSIONS, NOW).id == "2"
 
 
 MADE = asdict(Silence("1", NOW + 60, "me", "test", since=NOW))
