@@ -7,7 +7,8 @@ source, backends, back-off, quarantine, cache, collector and the shipped rules.
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -198,11 +199,12 @@ class SimulatedNode:
                 found.setdefault(key, (at, f"{fault.rule}@{fault.subject.hw_id}", fault.severity))
         return sorted(found.values())
 
-    async def play(self, story: Callable[["SimulatedNode"], Awaitable[None]]) -> None:
-        """Let it run while the story happens, then end it."""
+    @asynccontextmanager
+    async def collecting(self) -> AsyncIterator[None]:
+        """Collect meanwhile, then end it."""
         task = asyncio.ensure_future(self.run.collector.run())
         try:
-            await story(self)
+            yield
         finally:
             task.cancel()
             await self.source.close()

@@ -1,7 +1,7 @@
 """What gets well makes nothing ill: the program on a driver in virtual time."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
 from typing import TypeVar
@@ -20,7 +20,7 @@ from tests.collectors.gpu.simulated_driver import (
     faults,
 )
 from tests.collectors.gpu.trouble_schedules import HEALING_SECS, Schedule, schedule
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import in_virtual_time, run_virtually
 
 T = TypeVar("T")
 
@@ -82,30 +82,23 @@ def test_every_two_values_are_played_together(every: Sequence[tuple[object, ...]
     assert found == wanted
 
 
-def test_no_gpu_is_lost_after_a_hang(
+@in_virtual_time
+async def test_no_gpu_is_lost_after_a_hang(
     marker: Path, hang: tuple[tuple[int, ...], float, float]
 ) -> None:
     """GPUs of a slow driver hang and come back, one may answer during a pass: none is lost."""
     places, healed_at, interval_secs = hang
-
-    async def scenario() -> None:
-        driver = SimulatedDriver(8)
-        node = SimulatedNode(driver, interval_secs, marker)
-
-        async def story(_: SimulatedNode) -> None:
-            driver.troubles = {place: Trouble("slow") for place in range(8)}
-            await asyncio.sleep(40)
-            driver.troubles |= {place: Trouble("hang") for place in places}
-            await asyncio.sleep(healed_at - 40)
-            driver.troubles |= {place: Trouble("slow") for place in places}
-            await asyncio.sleep(120)
-
-        await node.play(story)
-        late = [begun for begun in node.begun() if begun[0] > healed_at]
-        assert not late
-        assert all(state.up and not state.stale for state in node.states)
-
-    run_virtually(scenario())
+    driver = SimulatedDriver(8)
+    node = SimulatedNode(driver, interval_secs, marker)
+    async with node.collecting():
+        driver.troubles = {place: Trouble("slow") for place in range(8)}
+        await asyncio.sleep(40)
+        driver.troubles |= {place: Trouble("hang") for place in places}
+        await asyncio.sleep(healed_at - 40)
+        driver.troubles |= {place: Trouble("slow") for place in places}
+        await asyncio.sleep(120)
+    assert not [begun for begun in node.begun() if begun[0] > healed_at]
+    assert all(state.up and not state.stale for state in node.states)
 
 
 def test_a_crash_of_what_everything_needs(
@@ -117,30 +110,26 @@ def test_a_crash_of_what_everything_needs(
     for places in ([LIBRARY],) if is_library else ([2], list(range(8))):
         driver = SimulatedDriver(8, has_smi=smi == "nvidia-smi")
         troubles = {place: Trouble("crash", call) for place in places}
-
-        async def scenario(driver: SimulatedDriver, troubles: Troubles) -> None:
-            await _crash(SimulatedNode(driver, interval_secs, marker), troubles, secs)
-
-        run_virtually(scenario(driver, troubles))
+        run_virtually(_crash(driver, interval_secs, marker, troubles, secs))
 
 
-Troubles = dict[int | None, Trouble]
-
-
-async def _crash(node: SimulatedNode, troubles: Troubles, secs: float) -> None:
-    driver = node.driver
+async def _crash(
+    driver: SimulatedDriver,
+    interval_secs: float,
+    marker: Path,
+    troubles: Mapping[int | None, Trouble],
+    secs: float,
+) -> None:
+    node = SimulatedNode(driver, interval_secs, marker)
     is_start = any(trouble.call == "nvmlInit" for trouble in troubles.values())
     begin = 0.0 if is_start else 40.0  # it is called by a new process only
-
-    async def story(_: SimulatedNode) -> None:
+    async with node.collecting():
         await asyncio.sleep(begin)
         driver.troubles = dict(troubles)
         await asyncio.sleep(secs)
         driver.troubles.clear()
         await asyncio.sleep(HEALING_SECS)
         assert [state.is_fresh and state.up for state in node.states] == [True] * driver.count
-
-    await node.play(story)
     for at, snapshot in node.run.published:
         gpus = snapshot.reading(Gpus)
         if gpus is not None and any(not state.is_fresh for state in gpus.states):
@@ -154,56 +143,43 @@ async def _crash(node: SimulatedNode, troubles: Troubles, secs: float) -> None:
 
 @pytest.mark.parametrize("interval_secs", [1.0, 5.0, 15.0])
 @pytest.mark.parametrize("change", ["load again", "add a GPU", "cut into slices"])
-def test_a_change_makes_no_fault(marker: Path, change: str, interval_secs: float) -> None:
+@in_virtual_time
+async def test_a_change_makes_no_fault(marker: Path, change: str, interval_secs: float) -> None:
     """A driver that is loaded again, a GPU that is added, GPUs that are cut: nothing begins."""
-
-    async def scenario() -> None:
-        driver = SimulatedDriver(4)
-        node = SimulatedNode(driver, interval_secs, marker)
-
-        async def story(_: SimulatedNode) -> None:
-            await asyncio.sleep(40)
-            if change == "load again":
-                marker.rename(marker.with_suffix(".away"))  # noqa: ASYNC240 - of this test alone
-                await asyncio.sleep(20)
-                marker.touch()  # noqa: ASYNC240 - as above
-            driver.count += change == "add a GPU"
-            driver.mig = change == "cut into slices"
-            await asyncio.sleep(90)
-
-        await node.play(story)
-        assert node.begun() == []
-        assert [state.up and state.is_fresh for state in node.states] == [True] * driver.count
-
-    run_virtually(scenario())
+    driver = SimulatedDriver(4)
+    node = SimulatedNode(driver, interval_secs, marker)
+    async with node.collecting():
+        await asyncio.sleep(40)
+        if change == "load again":
+            marker.rename(marker.with_suffix(".away"))  # noqa: ASYNC240 - of this test alone
+            await asyncio.sleep(20)
+            marker.touch()  # noqa: ASYNC240 - as above
+        driver.count += change == "add a GPU"
+        driver.mig = change == "cut into slices"
+        await asyncio.sleep(90)
+    assert node.begun() == []
+    assert [state.up and state.is_fresh for state in node.states] == [True] * driver.count
 
 
-@pytest.mark.slow
-def test_nothing_begins_after_the_last_healing(marker: Path, seed: int) -> None:
+@in_virtual_time
+async def test_nothing_begins_after_the_last_healing(marker: Path, seed: int) -> None:
     """Hangs, crashes and slow calls at random: no critical fault follows, all is fresh in time."""
     plan = schedule(seed)
-
-    async def scenario() -> None:
-        driver = SimulatedDriver(plan.gpus, has_smi=plan.has_smi)
-        node = SimulatedNode(driver, plan.interval_secs, marker)
-
-        async def story(_: SimulatedNode) -> None:
-            await follow(plan, driver)
-            await asyncio.sleep(HEALING_SECS)
-            assert len(node.states) == plan.gpus, plan
-            assert all(state.up and not state.stale for state in node.states), (
-                f"{plan}\n{[(s.gpu.index, s.up, s.reason, s.stale) for s in node.states]}"
-            )
-            await asyncio.sleep(2 * HEALING_SECS)
-
-        await node.play(story)
-        noticed = plan.healed_at + NOTICE_SECS
-        late = [each for each in node.begun() if each[0] > noticed and each[2] == "critical"]
-        assert not late, f"{plan}\nbegan after {plan.healed_at:.1f} s: {late}"
-        late_starts = [at for at in driver.starts if at > plan.healed_at + HEALING_SECS]
-        assert not late_starts, plan
-
-    run_virtually(scenario())
+    driver = SimulatedDriver(plan.gpus, has_smi=plan.has_smi)
+    node = SimulatedNode(driver, plan.interval_secs, marker)
+    async with node.collecting():
+        await follow(plan, driver)
+        await asyncio.sleep(HEALING_SECS)
+        assert len(node.states) == plan.gpus, plan
+        assert all(state.up and not state.stale for state in node.states), (
+            f"{plan}\n{[(s.gpu.index, s.up, s.reason, s.stale) for s in node.states]}"
+        )
+        await asyncio.sleep(2 * HEALING_SECS)
+    noticed = plan.healed_at + NOTICE_SECS
+    late = [each for each in node.begun() if each[0] > noticed and each[2] == "critical"]
+    assert not late, f"{plan}\nbegan after {plan.healed_at:.1f} s: {late}"
+    late_starts = [at for at in driver.starts if at > plan.healed_at + HEALING_SECS]
+    assert not late_starts, plan
 
 
 async def follow(plan: Schedule, driver: SimulatedDriver) -> None:

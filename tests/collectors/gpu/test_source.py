@@ -12,7 +12,7 @@ from exporter.collectors.gpu.cache import CacheTtl, GpuCache
 from exporter.collectors.gpu.source import Driver, GpuSource, bound_gpus
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import in_virtual_time
 
 T = TypeVar("T")
 
@@ -125,70 +125,55 @@ def test_virtual_functions_of_a_vgpu_host_are_no_gpus(tmp_path: Path) -> None:
     assert bound_gpus(tmp_path) == ("0000:41:00.0", "0000:61:00.0")
 
 
-def test_nvml_is_asked_first(marker: Path) -> None:
+@in_virtual_time
+async def test_nvml_is_asked_first(marker: Path) -> None:
     """A good answer of NVML is fresh, and nvidia-smi is not run."""
-
-    async def scenario() -> tuple[Gpus, int]:
-        smi = ScriptedBackend(answers(card(0)))
-        gpus = await Node(ScriptedBackend(answers(card(0), card(1))), smi, marker).read()
-        return gpus, smi.passes
-
-    gpus, smi_passes = run_virtually(scenario())
+    smi = ScriptedBackend(answers(card(0)))
+    gpus = await Node(ScriptedBackend(answers(card(0), card(1))), smi, marker).read()
     assert gpus.backend == GpuBackend("nvml", "ok", "550.1", "12.4", nvml_up=True)
     assert [(s.up, s.stale) for s in gpus.states] == [(True, False)] * 2
-    assert smi_passes == 0
+    assert smi.passes == 0
 
 
-def test_nvidia_smi_speaks_when_nvml_fails_and_says_why(marker: Path) -> None:
+@in_virtual_time
+async def test_nvidia_smi_speaks_when_nvml_fails_and_says_why(marker: Path) -> None:
     """The reason names why NVML was not used."""
-
-    async def scenario() -> Gpus:
-        nvml, smi = ScriptedBackend(fails("version_mismatch")), ScriptedBackend(answers(card(0)))
-        return await Node(nvml, smi, marker).read()
-
-    backend = run_virtually(scenario()).backend
-    assert (backend.backend, backend.reason, backend.nvml_up) == (
-        "nvidia-smi",
-        "version_mismatch",
-        False,
-    )
+    nvml, smi = ScriptedBackend(fails("version_mismatch")), ScriptedBackend(answers(card(0)))
+    backend = (await Node(nvml, smi, marker).read()).backend
+    told = (backend.backend, backend.reason, backend.nvml_up)
+    assert told == ("nvidia-smi", "version_mismatch", False)
 
 
-def test_the_cache_serves_the_last_good_reading_and_no_longer(marker: Path) -> None:
+@in_virtual_time
+async def test_the_cache_serves_the_last_good_reading_and_no_longer(marker: Path) -> None:
     """Marked stale from the first failure on, gone to the second at the end of its life."""
-
-    async def scenario() -> list[Gpus]:
-        nvml = ScriptedBackend(answers(card(0)), fails("timeout"))
-        node = Node(nvml, ScriptedBackend(fails("timeout")), marker)
-        return [await node.read(), *[await node.read_at(t) for t in (15, 299.9, 300)]]
-
-    fresh, cached, still, gone = run_virtually(scenario())
-    assert not fresh.states[0].stale
-    for gpus in (cached, still):
+    nvml = ScriptedBackend(answers(card(0)), fails("timeout"))
+    node = Node(nvml, ScriptedBackend(fails("timeout")), marker)
+    assert not (await node.read()).states[0].stale
+    for moment in (15, 299.9):
+        gpus = await node.read_at(moment)
         assert (gpus.backend.backend, gpus.backend.reason) == ("cache", "timeout")
         assert gpus.states[0].stale
         assert gpus.states[0].up, "from the cache `up` keeps its last real value"
         assert gpus.states[0].gpu.temperature_celsius == 50.0
         assert gpus.states[0].read_boottime == 0.0
+    gone = await node.read_at(300)
     assert gone.backend.backend == "none"
     assert (gone.states[0].up, gone.states[0].gpu.temperature_celsius) == (False, None)
 
 
-def test_one_lost_gpu_costs_that_gpu(marker: Path) -> None:
+@in_virtual_time
+async def test_one_lost_gpu_costs_that_gpu(marker: Path) -> None:
     """Seven are fresh, the eighth is down with its reason, and comes back."""
     all_eight = [card(index) for index in range(8)]
-
-    async def scenario() -> list[Gpus]:
-        lost = GpuProblem("gpu_lost", uuid="GPU-3", index=3)
-        nvml = ScriptedBackend(
-            answers(*all_eight),
-            answers(*(c for c in all_eight if c.index != 3), problems=(lost,)),
-            answers(*all_eight),
-        )
-        node = Node(nvml, None, marker)
-        return [await node.read_at(moment) for moment in (0, 15, 30)]
-
-    _, lost, back = run_virtually(scenario())
+    problem = GpuProblem("gpu_lost", uuid="GPU-3", index=3)
+    nvml = ScriptedBackend(
+        answers(*all_eight),
+        answers(*(c for c in all_eight if c.index != 3), problems=(problem,)),
+        answers(*all_eight),
+    )
+    node = Node(nvml, None, marker)
+    _, lost, back = [await node.read_at(moment) for moment in (0, 15, 30)]
     assert [state.up for state in lost.states] == [True] * 3 + [False] + [True] * 4
     assert (lost.states[3].reason, lost.states[3].stale) == ("gpu_lost", True)
     assert not any(state.stale for state in lost.states if state.up)
@@ -196,326 +181,253 @@ def test_one_lost_gpu_costs_that_gpu(marker: Path) -> None:
     assert all(state.up and not state.stale for state in back.states)
 
 
-def test_a_gpu_that_is_no_longer_listed_is_not_forgotten(marker: Path) -> None:
+@in_virtual_time
+async def test_a_gpu_that_is_no_longer_listed_is_not_forgotten(marker: Path) -> None:
     """It is down until it returns, not gone as if it had never been there."""
-
-    async def scenario() -> Gpus:
-        nvml = ScriptedBackend(answers(card(0), card(1)), answers(card(0)))
-        node = Node(nvml, None, marker)
-        await node.read()
-        return await node.read_at(15)
-
-    states = run_virtually(scenario()).states
+    node = Node(ScriptedBackend(answers(card(0), card(1)), answers(card(0))), None, marker)
+    await node.read()
+    states = (await node.read_at(15)).states
     assert [(state.up, state.reason) for state in states] == [(True, None), (False, "not_listed")]
 
 
-def test_values_stay_with_their_uuid_when_the_order_changes(marker: Path) -> None:
+@in_virtual_time
+async def test_values_stay_with_their_uuid_when_the_order_changes(marker: Path) -> None:
     """A GPU is who its UUID says, whatever its index."""
-
-    async def scenario() -> Gpus:
-        swapped = Gpu(index=0, uuid="GPU-1", name="H100", temperature_celsius=71.0)
-        nvml = ScriptedBackend(answers(card(0, 40.0), card(1, 70.0)), answers(swapped))
-        node = Node(nvml, None, marker)
-        await node.read()
-        return await node.read_at(15)
-
-    by_uuid = {s.gpu.uuid: s.gpu.temperature_celsius for s in run_virtually(scenario()).states}
+    swapped = Gpu(index=0, uuid="GPU-1", name="H100", temperature_celsius=71.0)
+    nvml = ScriptedBackend(answers(card(0, 40.0), card(1, 70.0)), answers(swapped))
+    node = Node(nvml, None, marker)
+    await node.read()
+    states = (await node.read_at(15)).states
+    by_uuid = {state.gpu.uuid: state.gpu.temperature_celsius for state in states}
     assert by_uuid == {"GPU-0": 40.0, "GPU-1": 71.0}
 
 
-def test_a_hanging_pass_delays_nobody_and_is_not_repeated(marker: Path) -> None:
+@in_virtual_time
+async def test_a_hanging_pass_delays_nobody_and_is_not_repeated(marker: Path) -> None:
     """Each read comes back within its patience; one pass runs; its end is published at once."""
-
-    async def scenario() -> tuple[list[float], int, list[float], Gpus]:
-        nvml = ScriptedBackend(answers(card(0)), answers(card(0, 60.0), after_secs=40))
-        node = Node(nvml, None, marker)
-        loop = asyncio.get_running_loop()
-        took = []
-        for moment in (0, 15, 30, 45):
-            await asyncio.sleep(moment - loop.time())
-            started = loop.time()
-            await node.read()
-            took.append(loop.time() - started)
-        passes = nvml.passes
-        late = await node.read_at(55.1)
-        return took, passes, node.wakes, late
-
-    took, passes, wakes, late = run_virtually(scenario())
+    nvml = ScriptedBackend(answers(card(0)), answers(card(0, 60.0), after_secs=40))
+    node = Node(nvml, None, marker)
+    loop = asyncio.get_running_loop()
+    took = []
+    for moment in (0, 15, 30, 45):
+        await asyncio.sleep(moment - loop.time())
+        started = loop.time()
+        await node.read()
+        took.append(loop.time() - started)
     assert took == [0.0, 1.0, 1.0, 1.0]
-    assert passes == 2
-    assert wakes == [0.0, 55.0]
+    assert nvml.passes == 2
+    late = await node.read_at(55.1)
+    assert node.wakes == [0.0, 55.0]
     assert late.states[0].gpu.temperature_celsius == 60.0
 
 
-def test_nothing_is_asked_while_a_killed_child_still_lives(marker: Path) -> None:
+@in_virtual_time
+async def test_nothing_is_asked_while_a_killed_child_still_lives(marker: Path) -> None:
     """The circuit is open: no NVML, no nvidia-smi, the cache says `stuck`; then it closes."""
-
-    async def scenario() -> tuple[Gpus, int, int, Gpus]:
-        nvml, smi = ScriptedBackend(answers(card(0))), ScriptedBackend(answers(card(0)))
-        node = Node(nvml, smi, marker)
-        await node.read()
-        node.is_stuck = True
-        stuck = await node.read_at(15)
-        asked = nvml.passes, smi.passes
-        node.is_stuck = False
-        return stuck, *asked, await node.read_at(30)
-
-    stuck, nvml_passes, smi_passes, after = run_virtually(scenario())
+    nvml, smi = ScriptedBackend(answers(card(0))), ScriptedBackend(answers(card(0)))
+    node = Node(nvml, smi, marker)
+    await node.read()
+    node.is_stuck = True
+    stuck = await node.read_at(15)
     assert (stuck.backend.backend, stuck.backend.reason) == ("cache", "stuck")
-    assert (nvml_passes, smi_passes) == (1, 0)
-    assert after.backend.backend == "nvml"
+    assert (nvml.passes, smi.passes) == (1, 0)
+    node.is_stuck = False
+    assert (await node.read_at(30)).backend.backend == "nvml"
 
 
-def test_nvidia_smi_is_not_tried_beside_a_stuck_nvml_child(marker: Path) -> None:
+@in_virtual_time
+async def test_nvidia_smi_is_not_tried_beside_a_stuck_nvml_child(marker: Path) -> None:
     """It would hang in the kernel as well."""
 
-    async def scenario() -> tuple[Gpus, int]:
-        smi = ScriptedBackend(answers(card(0)))
-        nvml = ScriptedBackend(answers(card(0)), fails("stuck"))
-        node = Node(nvml, smi, marker)
-        await node.read()
+    async def get_stuck() -> GpuAnswer:
+        node.is_stuck = True
+        raise BackendError("stuck", "it does not die")
 
-        async def get_stuck() -> GpuAnswer:
-            node.is_stuck = True
-            raise BackendError("stuck", "it does not die")
-
-        nvml._script = (get_stuck,)
-        return await node.read_at(15), smi.passes
-
-    gpus, smi_passes = run_virtually(scenario())
-    assert (gpus.backend.reason, smi_passes) == ("stuck", 0)
+    smi = ScriptedBackend(answers(card(0)))
+    node = Node(ScriptedBackend(answers(card(0)), get_stuck), smi, marker)
+    await node.read()
+    gpus = await node.read_at(15)
+    assert (gpus.backend.reason, smi.passes) == ("stuck", 0)
 
 
-def test_reads_in_quick_succession_share_one_pass(marker: Path) -> None:
+@in_virtual_time
+async def test_reads_in_quick_succession_share_one_pass(marker: Path) -> None:
     """The driver is asked at most once a second, however often somebody wants to know."""
-
-    async def scenario() -> int:
-        nvml = ScriptedBackend(answers(card(0)))
-        node = Node(nvml, None, marker)
-        for _ in range(75):
-            await node.read()
-            await asyncio.sleep(0.01)
-        return nvml.passes
-
-    assert run_virtually(scenario()) == 1
+    nvml = ScriptedBackend(answers(card(0)))
+    node = Node(nvml, None, marker)
+    for _ in range(75):
+        await node.read()
+        await asyncio.sleep(0.01)
+    assert nvml.passes == 1
 
 
-def test_without_a_driver_nothing_is_asked(tmp_path: Path) -> None:
+@in_virtual_time
+async def test_without_a_driver_nothing_is_asked(tmp_path: Path) -> None:
     """A CPU node says `no_driver`, has no `nvml_up`, and runs no child."""
-
-    async def scenario() -> tuple[Gpus, int]:
-        nvml = ScriptedBackend(answers(card(0)))
-        gpus = await Node(nvml, None, tmp_path / "not there").read()
-        return gpus, nvml.passes
-
-    gpus, passes = run_virtually(scenario())
+    nvml = ScriptedBackend(answers(card(0)))
+    gpus = await Node(nvml, None, tmp_path / "not there").read()
     assert gpus == Gpus(GpuBackend("none", "no_driver"))
-    assert passes == 0
+    assert nvml.passes == 0
 
 
-def test_a_driver_that_appears_and_goes_is_noticed_by_itself(tmp_path: Path) -> None:
+@in_virtual_time
+async def test_a_driver_that_appears_and_goes_is_noticed_by_itself(tmp_path: Path) -> None:
     """New ones within ten seconds, gone ones within two: forgotten, their children ended."""
     path = tmp_path / "version"
-
-    async def scenario() -> tuple[list[float], Gpus, Gpus, bool]:
-        nvml = ScriptedBackend(answers(card(0)))
-        node = Node(nvml, None, path)
-        await node.read()
-        await asyncio.sleep(12)
-        path.touch()
-        appeared = await node.read_at(20.1)
-        path.unlink()
-        gone = await node.read_at(21.9)
-        return node.wakes, appeared, gone, nvml.is_closed
-
-    wakes, appeared, gone, is_closed = run_virtually(scenario())
-    assert wakes == [20.0, 21.0]
+    nvml = ScriptedBackend(answers(card(0)))
+    node = Node(nvml, None, path)
+    await node.read()
+    await asyncio.sleep(12)
+    await call_here(path.touch)
+    appeared = await node.read_at(20.1)
     assert [state.gpu.uuid for state in appeared.states] == ["GPU-0"]
-    assert gone == Gpus(GpuBackend("none", "no_driver"))
-    assert is_closed
+    await call_here(path.unlink)
+    assert await node.read_at(21.9) == Gpus(GpuBackend("none", "no_driver"))
+    assert node.wakes == [20.0, 21.0]
+    assert nvml.is_closed
 
 
-def test_a_bug_in_a_pass_is_the_failure_of_this_source(marker: Path) -> None:
+@in_virtual_time
+async def test_a_bug_in_a_pass_is_the_failure_of_this_source(marker: Path) -> None:
     """It is neither swallowed nor shown as an empty node."""
 
     async def broken() -> GpuAnswer:
         raise ZeroDivisionError
 
-    async def scenario() -> None:
+    with pytest.raises(ZeroDivisionError):
         await Node(ScriptedBackend(broken), None, marker).read()
 
-    with pytest.raises(ZeroDivisionError):
-        run_virtually(scenario())
 
-
-def test_impossible_values_are_counted_over_passes(marker: Path) -> None:
+@in_virtual_time
+async def test_impossible_values_are_counted_over_passes(marker: Path) -> None:
     """What was rejected is a counter by field."""
 
-    async def scenario() -> object:
-        async def step() -> GpuAnswer:
-            return GpuAnswer((card(0),), rejected={"power_draw_watts": 2})
+    async def step() -> GpuAnswer:
+        return GpuAnswer((card(0),), rejected={"power_draw_watts": 2})
 
-        node = Node(ScriptedBackend(step), None, marker)
-        await node.read()
-        await asyncio.sleep(15)
-        return (await node.source.read()).rejected
-
-    assert run_virtually(scenario()) == (("power_draw_watts", 4.0),)
+    node = Node(ScriptedBackend(step), None, marker)
+    await node.read()
+    await asyncio.sleep(15)
+    assert (await node.source.read()).rejected == (("power_draw_watts", 4.0),)
 
 
-def test_a_failure_is_shown_before_the_other_way_has_answered(marker: Path) -> None:
+@in_virtual_time
+async def test_a_failure_is_shown_before_the_other_way_has_answered(marker: Path) -> None:
     """While nvidia-smi takes its time, the page says already why NVML is not used."""
-
-    async def scenario() -> list[GpuBackend]:
-        nvml = ScriptedBackend(answers(card(0)), fails("timeout", after_secs=5))
-        smi = ScriptedBackend(answers(card(0), after_secs=4))
-        node = Node(nvml, smi, marker)
-        await node.read()
-        await node.read_at(15)
-        return [(await node.read_at(moment)).backend for moment in (20.1, 24.1)]
-
-    waiting, answered = run_virtually(scenario())
+    nvml = ScriptedBackend(answers(card(0)), fails("timeout", after_secs=5))
+    node = Node(nvml, ScriptedBackend(answers(card(0), after_secs=4)), marker)
+    await node.read()
+    await node.read_at(15)
+    waiting, answered = [(await node.read_at(moment)).backend for moment in (20.1, 24.1)]
     assert (waiting.backend, waiting.reason, waiting.nvml_up) == ("cache", "timeout", False)
     assert (answered.backend, answered.reason) == ("nvidia-smi", "timeout")
     assert answered.cuda_version == "12.4", "what NVML said of this driver still holds"
 
 
-def test_gpus_are_let_go_of_and_taken_up_again(marker: Path) -> None:
+@in_virtual_time
+async def test_gpus_are_let_go_of_and_taken_up_again(marker: Path) -> None:
     """No way is asked meanwhile, the children are ended, and the cache serves what is known."""
-
-    async def scenario() -> tuple[list[Gpus], list[int], bool]:
-        nvml = ScriptedBackend(answers(card(0)))
-        node = Node(nvml, None, marker)
-        found, passes = [await node.read()], [nvml.passes]
-        node.source.release()
-        await asyncio.sleep(0)
-        for moment in (15, 299, 301):
-            found.append(await node.read_at(moment))
-            passes.append(nvml.passes)
-        node.source.release()
-        node.source.resume()
-        found.append(await node.read_at(303))
-        return found, passes, nvml.is_closed
-
-    found, passes, is_closed = run_virtually(scenario())
+    nvml = ScriptedBackend(answers(card(0)))
+    node = Node(nvml, None, marker)
+    found, passes = [await node.read()], [nvml.passes]
+    node.source.release()
+    await asyncio.sleep(0)
+    for moment in (15, 299, 301):
+        found.append(await node.read_at(moment))
+        passes.append(nvml.passes)
+    node.source.release()
+    node.source.resume()
+    found.append(await node.read_at(303))
     assert [gpus.backend.reason for gpus in found] == ["ok", "released", "released", "ok", "ok"]
     assert passes == [1, 1, 1, 2]
-    assert is_closed
+    assert nvml.is_closed
     assert found[1].states[0].stale
     assert found[1].states[0].up
 
 
-def test_who_keeps_gpus_released_is_seen(marker: Path) -> None:
+@in_virtual_time
+async def test_who_keeps_gpus_released_is_seen(marker: Path) -> None:
     """Each request counts; requests that follow each other are overdue once the first is over."""
-
-    async def scenario() -> list[Gpus]:
-        node = Node(ScriptedBackend(answers(card(0))), None, marker)
-        found = [await node.read()]
-        for moment in (10, 200, 390):
-            await node.read_at(moment)
-            node.source.release()
-            found.append(await node.read_at(moment + 1))
-        found.append(await node.read_at(390 + 301))
-        return found
-
-    found = run_virtually(scenario())
+    node = Node(ScriptedBackend(answers(card(0))), None, marker)
+    found = [await node.read()]
+    for moment in (10, 200, 390):
+        await node.read_at(moment)
+        node.source.release()
+        found.append(await node.read_at(moment + 1))
+    found.append(await node.read_at(390 + 301))
     assert [gpus.releases for gpus in found] == [0, 1, 2, 3, 3]
     assert [gpus.release_overdue for gpus in found] == [False, False, False, True, False]
 
 
-def test_an_unloaded_driver_ends_the_release(marker: Path) -> None:
+@in_virtual_time
+async def test_an_unloaded_driver_ends_the_release(marker: Path) -> None:
     """Who had the driver unloaded has it loaded again: nobody has to ask for the GPUs."""
-
-    async def scenario() -> Gpus:
-        node = Node(ScriptedBackend(answers(card(0))), None, marker)
-        await node.read()
-        node.source.release()
-        await call_here(marker.unlink)
-        await node.read_at(3)
-        await call_here(marker.touch)
-        return await node.read_at(20)
-
-    assert run_virtually(scenario()).backend.reason == "ok"
+    node = Node(ScriptedBackend(answers(card(0))), None, marker)
+    await node.read()
+    node.source.release()
+    await call_here(marker.unlink)
+    await node.read_at(3)
+    await call_here(marker.touch)
+    assert (await node.read_at(20)).backend.reason == "ok"
 
 
-def test_a_collection_each_second_reads_each_second(marker: Path) -> None:
+@in_virtual_time
+async def test_a_collection_each_second_reads_each_second(marker: Path) -> None:
     """A timer that fires a little early does not make every other read an old one."""
-
-    async def scenario() -> int:
-        nvml = ScriptedBackend(answers(card(0)))
-        node = Node(nvml, None, marker)
-        for second in range(20):
-            await node.read_at(second + (0.03 if second % 2 else 0.0))
-        return nvml.passes
-
-    assert run_virtually(scenario()) == 20
+    nvml = ScriptedBackend(answers(card(0)))
+    node = Node(nvml, None, marker)
+    for second in range(20):
+        await node.read_at(second + (0.03 if second % 2 else 0.0))
+    assert nvml.passes == 20
 
 
-def test_a_chosen_nvidia_smi_is_no_failure_of_nvml(marker: Path) -> None:
+@in_virtual_time
+async def test_a_chosen_nvidia_smi_is_no_failure_of_nvml(marker: Path) -> None:
     """Where NVML is switched off it is shown neither as up nor as down."""
-
-    async def scenario() -> list[tuple[str, bool | None]]:
-        smi = ScriptedBackend(answers(card(0)), fails("timeout"), answers(card(0)))
-        node = Node(None, smi, marker)
-        seen = [await node.read_at(second) for second in (0, 2, 4)]
-        return [(gpus.backend.backend, gpus.backend.nvml_up) for gpus in seen]
-
-    assert run_virtually(scenario()) == [
-        ("nvidia-smi", None),
-        ("cache", None),
-        ("nvidia-smi", None),
-    ]
+    smi = ScriptedBackend(answers(card(0)), fails("timeout"), answers(card(0)))
+    node = Node(None, smi, marker)
+    seen = [(await node.read_at(second)).backend for second in (0, 2, 4)]
+    assert [backend.backend for backend in seen] == ["nvidia-smi", "cache", "nvidia-smi"]
+    assert [backend.nvml_up for backend in seen] == [None] * 3
 
 
 @pytest.mark.parametrize("how", ["known", "bound"])
-def test_no_devices_is_a_loss_where_there_were_some(marker: Path, how: str) -> None:
+@in_virtual_time
+async def test_no_devices_is_a_loss_where_there_were_some(marker: Path, how: str) -> None:
     """«No devices were found» on a node whose GPUs were seen, or are bound to the driver."""
-
-    async def scenario() -> list[tuple[bool, str | None, str | None]]:
-        steps = [answers(card(0)), fails("no_devices")] if how == "known" else [fails("no_devices")]
-        node = Node(None, ScriptedBackend(*steps), marker)
-        node.bound = ("0000:01:00.0",) if how == "bound" else ()
-        for second in range(len(steps)):
-            gpus = await node.read_at(2.0 * second)
-        return [(state.up, state.reason, state.gpu.pci_bus_id) for state in gpus.states]
-
-    ((up, reason, bus),) = run_virtually(scenario())
-    assert (up, reason) == (False, "no_devices")
-    assert bus == ("0000:01:00.0" if how == "bound" else card(0).pci_bus_id)
+    steps = [answers(card(0)), fails("no_devices")] if how == "known" else [fails("no_devices")]
+    node = Node(None, ScriptedBackend(*steps), marker)
+    node.bound = ("0000:01:00.0",) if how == "bound" else ()
+    for second in range(len(steps)):
+        gpus = await node.read_at(2.0 * second)
+    (state,) = gpus.states
+    assert (state.up, state.reason) == (False, "no_devices")
+    assert state.gpu.pci_bus_id == ("0000:01:00.0" if how == "bound" else card(0).pci_bus_id)
 
 
-def test_no_devices_on_a_node_without_any_is_none(marker: Path) -> None:
+@in_virtual_time
+async def test_no_devices_on_a_node_without_any_is_none(marker: Path) -> None:
     """A driver without a GPU: no GPU is invented."""
-
-    async def scenario() -> Gpus:
-        return await Node(None, ScriptedBackend(fails("no_devices")), marker).read()
-
-    gpus = run_virtually(scenario())
+    gpus = await Node(None, ScriptedBackend(fails("no_devices")), marker).read()
     assert (gpus.states, gpus.backend.reason) == ((), "no_devices")
 
 
-def test_the_cuda_version_of_another_driver_is_not_shown(marker: Path) -> None:
+@pytest.mark.parametrize(("second_driver", "expected"), [("550.1", "12.4"), ("570.1", None)])
+@in_virtual_time
+async def test_the_cuda_version_of_another_driver_is_not_shown(
+    marker: Path, second_driver: str, expected: str | None
+) -> None:
     """What NVML said of an older driver is not told of the one that nvidia-smi names."""
-
-    def answer(driver: str, cuda: str | None = None) -> Step:
-        return answers(card(0), driver_version=driver, cuda_version=cuda)
-
-    async def scenario(second_driver: str) -> str | None:
-        nvml = ScriptedBackend(answer("550.1", "12.4"), fails("version_mismatch"))
-        node = Node(nvml, ScriptedBackend(answer(second_driver)), marker)
-        await node.read_at(0)
-        return (await node.read_at(2)).backend.cuda_version
-
-    assert run_virtually(scenario("550.1")) == "12.4"
-    assert run_virtually(scenario("570.1")) is None
+    nvml = ScriptedBackend(answers(card(0)), fails("version_mismatch"))
+    smi = answers(card(0), driver_version=second_driver, cuda_version=None)
+    node = Node(nvml, ScriptedBackend(smi), marker)
+    await node.read_at(0)
+    assert (await node.read_at(2)).backend.cuda_version == expected
 
 
-def test_a_reading_is_as_old_as_the_begin_of_its_pass(marker: Path) -> None:
+@in_virtual_time
+async def test_a_reading_is_as_old_as_the_begin_of_its_pass(marker: Path) -> None:
     """What a pass of three seconds says was so when it began, or later."""
-
-    async def scenario() -> float:
-        node = Node(ScriptedBackend(answers(card(0), after_secs=3.0)), None, marker)
-        await node.read_at(10.0)
-        return (await node.read_at(13.5)).states[0].read_boottime
-
-    assert run_virtually(scenario()) == 10.0
+    node = Node(ScriptedBackend(answers(card(0), after_secs=3.0)), None, marker)
+    await node.read_at(10.0)
+    assert (await node.read_at(13.5)).states[0].read_boottime == 10.0
