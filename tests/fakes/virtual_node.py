@@ -18,10 +18,9 @@ from exporter.collectors.demo.files import NodeFolder
 from exporter.collectors.demo.node import DemoNode, event
 from exporter.collectors.demo.script import DemoIncident
 from exporter.collectors.everything import KINDS, NAMES, families_of, live_families
-from exporter.collectors.gpu.backend import Backend, BackendError, Backends, GpuAnswer
-from exporter.collectors.gpu.cache import CacheTtl, GpuCache
+from exporter.collectors.gpu.backend import BackendError, Backends, GpuAnswer
 from exporter.collectors.gpu.nvml import parse_answer
-from exporter.collectors.gpu.source import GpuSource, bound_gpus, driver_of
+from exporter.collectors.gpu.source import GpuSource
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.commands.demo import INTERVAL_SECS, simulated
 from exporter.config import Config
@@ -170,26 +169,13 @@ def demo_node(
 
         def gpus(context: SourceContext) -> Mapping[str, AnySource]:
             events.append(GpuEvents(context.wall, context.boottime))
-            return {"gpu": _gpu_source(context, _DemoBackend(node, hangs_at), events[0])}
+            backends = Backends(_DemoBackend(node, hangs_at), None, lambda: False, first="demo")
+            return {"gpu": GpuSource(context, backends, events[0])}
 
         try:
             yield VirtualNode(load([Layer("demo", tables | interval)]), step, gpus)
         finally:
             files.close()
-
-
-def _gpu_source(context: SourceContext, backend: Backend, events: GpuEvents) -> GpuSource:
-    settings = context.config.gpu
-    return GpuSource(
-        Backends(backend, None, is_stuck=lambda: False, first="demo"),
-        driver_of(settings),
-        GpuCache(CacheTtl(settings.cache_ttl_secs, settings.dynamic_ttl_secs), vendor="nvidia"),
-        events,
-        call=context.call,
-        boottime=context.boottime,
-        wake=lambda: context.wake("gpu"),
-        bound_gpus=lambda: call_now(lambda: bound_gpus(context.sys)),
-    )
 
 
 @contextmanager

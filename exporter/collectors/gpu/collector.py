@@ -27,31 +27,8 @@ from exporter.collectors.gpu.xids.interpretation import (
     names_of_codes,
     xid_item,
 )
-from exporter.collectors.gpu.xids.nvml_events import GpuEvents
-from exporter.collectors.gpu.xids.store import XidStore
 from exporter.faults.replay.snapshots import RecordedEvents
 from exporter.faults.subject import CollectorSubject
-from exporter.reading.context import SourceContext
-from exporter.reading.source import Source
-
-
-def _gpu(ctx: SourceContext) -> Source:
-    directory = Path(ctx.config.state.dir) if ctx.config.state.dir else None
-    store = XidStore(directory, ctx.proc, ctx.call)
-    return build_gpu(
-        ctx.config.gpu,
-        children=ctx.driver_children,
-        environment=ctx.child_environment,
-        call=ctx.call,
-        events=GpuEvents(ctx.wall, ctx.boottime, store),
-        boottime=ctx.boottime,
-        wake=lambda: ctx.wake("gpu"),
-        interval_secs=ctx.config.metrics.collect_interval_secs,
-        demo=ctx.config.demo,
-        sys_root=ctx.sys,
-        sees_host_pids=ctx.sees_host_pids,
-    )
-
 
 _GPU_IN_RECORDINGS = ("Gpus", "states", "*", "gpu")
 _OLD_REASONS = {
@@ -74,7 +51,7 @@ OLD_NAMES = {
 COLLECTOR = Collector(
     "gpu",
     sources=(
-        SourceRow("gpu", "gpu", _gpu, is_asked_for=lambda config: config.gpu.backend != "off"),
+        SourceRow("gpu", "gpu", build_gpu, is_asked_for=lambda config: config.gpu.backend != "off"),
     ),
     values=(Gpus,),
     recorded=RecordedEvents("xid", Gpus, RecordedXids, xid_item, dated),

@@ -1,13 +1,15 @@
 """The GPUs of NVIDIA: asked by NVML, else by nvidia-smi."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 
 from exporter.collectors.gpu.backend import BackendError, Backends, GpuAnswer, GpuProblem
 from exporter.collectors.gpu.cache import GpuCache
 from exporter.collectors.gpu.values import GpuBackend
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
+from exporter.collectors.pcie.address import pci_address
+from exporter.reading.context import SourceContext
 
 NO_DEVICES = "no_devices"
 NO_DRIVER = GpuBackend("none", "no_driver")
@@ -15,21 +17,35 @@ NO_DRIVER = GpuBackend("none", "no_driver")
 log = logging.getLogger("exporter.collectors.gpu.source")
 
 
+async def bound_gpus(ctx: SourceContext) -> tuple[str, ...]:
+    """List the PCI addresses under `/sys/bus/pci/drivers/nvidia`, in the order of the driver.
+
+    The driver of a vGPU host is bound to virtual functions too, which it does not count.
+    """
+    folder = ctx.sys / "bus/pci/drivers/nvidia"
+
+    def names() -> list[str]:
+        try:
+            return [each.name for each in folder.iterdir() if not (each / "physfn").exists()]
+        except OSError:
+            return []  # no such driver, or its list may not be read: nothing is known of the bus
+
+    return tuple(sorted(filter(None, map(pci_address, await ctx.call(names)))))
+
+
 class NvidiaGpus(VendorGpus):
-    """The GPUs of NVIDIA; `bound_gpus` lists the PCI addresses that the driver is bound to."""
+    """The GPUs of NVIDIA."""
 
     def __init__(
         self,
+        ctx: SourceContext,
         backends: Backends,
         cache: GpuCache,
-        bound_gpus: Callable[[], Awaitable[tuple[str, ...]]],
-        *,
-        boottime: Callable[[], float],
         publish: Callable[[], None],
     ) -> None:
-        super().__init__(NO_DRIVER, cache, boottime=boottime, publish=publish)
+        super().__init__(NO_DRIVER, cache, boottime=ctx.boottime, publish=publish)
         self.backends = backends
-        self._bound_gpus = bound_gpus
+        self._ctx = ctx
 
     @property
     def has_driver(self) -> bool:
@@ -93,7 +109,7 @@ class NvidiaGpus(VendorGpus):
         known = [state.gpu for state in self.states()]
         problems = tuple(GpuProblem(NO_DEVICES, gpu.uuid or None, gpu.index) for gpu in known)
         if not known:
-            bound = enumerate(await self._bound_gpus())
+            bound = enumerate(await bound_gpus(self._ctx))
             problems = tuple(GpuProblem(NO_DEVICES, None, place, bus) for place, bus in bound)
         return replace(answer, problems=problems)
 

@@ -3,9 +3,8 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from exporter.collectors.gpu.backend import (
@@ -17,14 +16,13 @@ from exporter.collectors.gpu.backend import (
 )
 from exporter.collectors.gpu.quarantine import Quarantine
 from exporter.collectors.gpu.values import DisabledCall, Gpu
-from exporter.config import Demo, GpuConfig
 from exporter.decode import decode
 from exporter.model.label import clean_text
 from exporter.probes.breadcrumb import Breadcrumb
 from exporter.probes.call_failures import call_and_place
-from exporter.probes.child import Children, Command
+from exporter.probes.child import Command
 from exporter.probes.supervisor import ProbeFailed, RequestProbe
-from exporter.record import dataclass
+from exporter.reading.context import SourceContext
 
 log = logging.getLogger("exporter.collectors.gpu.source")
 
@@ -246,74 +244,51 @@ def _text(found: object) -> str | None:
     return clean_text(found) or None if isinstance(found, str) else None
 
 
-@dataclass(frozen=True, slots=True)
-class NvmlProbes:
-    """Builds the processes that answer as NVML does, as the configuration wants them."""
-
-    config: GpuConfig
-    demo: Demo
-    environment: Mapping[str, str]
-    children: Children
-    sys_root: Path
-
-    def probe(self, on_event: Callable[[dict[str, Any]], None]) -> RequestProbe | None:
-        """Build the probe that reads all GPUs; None where NVML is switched off."""
-        if self.config.backend == "demo":
-            command = _demo_command(self.demo, self.environment)
-            return RequestProbe("demo", command, self.children, on_event)
-        if self.config.backend not in ("auto", "nvml"):
-            return None
-        command = self._command(("events", *_readings(self.config)))
-        return RequestProbe("nvml", command, self.children, on_event, _breadcrumb())
-
-    def lone_probe(self) -> RequestProbe:
-        """Build the probe that is asked for one GPU at a time.
-
-        It reads all that the other reads: what one hangs in must not pass for well here.
-        """
-        command = self._command(_readings(self.config))
-        return RequestProbe("nvml", command, self.children, lambda _: None, _breadcrumb())
-
-    def _command(self, switches: Sequence[str]) -> Command:
-        argv = [
-            sys.executable,
-            "-S",  # needs no installed package; finding those takes time and memory
-            "-m",
-            "exporter.collectors.gpu.nvml_probe",
-            f"--sys-root={self.sys_root}",
-        ]
-        argv.append(f"--with={','.join(switches)}")
-        return Command(tuple(argv), self.environment, with_input=True)
-
-
 def build_nvml(
-    probes: NvmlProbes,
-    deadline: Deadline,
-    on_event: Callable[[dict[str, Any]], None],
-    wake: Callable[[], None],
+    ctx: SourceContext, deadline: Deadline, on_event: Callable[[dict[str, Any]], None]
 ) -> NvmlBackend | None:
-    """Build the backend that answers as NVML does; None where NVML is switched off."""
-    probe = probes.probe(on_event)
-    if probe is None:
+    """Build the backend that answers as NVML does; None where NVML is switched off.
+
+    The probe that asks one GPU alone reads all that the other one reads: what hangs in one call
+    must not pass for well there.
+    """
+    config, children = ctx.config.gpu, ctx.driver_children
+    if config.backend == "demo":
+        probe = RequestProbe("demo", _demo_command(ctx), children, on_event)
+    elif config.backend in ("auto", "nvml"):
+        command = _nvml_command(ctx, "events")
+        probe = RequestProbe("nvml", command, children, on_event, _breadcrumb())
+    else:
         return None
-    quarantine = Quarantine(probes.lone_probe(), 2 * deadline.secs, wake)
+    lone = RequestProbe("nvml", _nvml_command(ctx), children, lambda _: None, _breadcrumb())
+    quarantine = Quarantine(lone, 2 * deadline.secs, lambda: ctx.wake("gpu"))
     return NvmlBackend(probe, deadline, quarantine)
 
 
-def _demo_command(demo: Demo, environment: Mapping[str, str]) -> Command:
+def _nvml_command(ctx: SourceContext, *switches: str) -> Command:
+    """Give the command of a probe that reads what is configured, and these beside it."""
+    named = ("profiling", "nvlink_per_link", "ecc_locations", "pcie_throughput")
+    chosen = (name for name in named if getattr(ctx.config.gpu, name))
+    argv = (
+        sys.executable,
+        "-S",  # needs no installed package; finding those takes time and memory
+        "-m",
+        "exporter.collectors.gpu.nvml_probe",
+        f"--sys-root={ctx.sys}",
+        f"--with={','.join((*switches, 'processes', *chosen))}",
+    )
+    return Command(argv, ctx.child_environment, with_input=True)
+
+
+def _demo_command(ctx: SourceContext) -> Command:
+    demo = ctx.config.demo
     argv = [sys.executable, "-m", "exporter.collectors.demo"]
     argv += [f"--gpus={demo.gpus}", f"--seed={demo.seed}", f"--speed={demo.speed:g}"]
     argv += [f"--start={demo.start}"]
     argv += [f"--folder={demo.folder}"] if demo.folder else []
     argv += ["--whole-node"] if demo.whole_node else []
     argv += ["--healthy"] if demo.healthy else []
-    return Command(tuple(argv), environment, with_input=True)
-
-
-def _readings(config: GpuConfig) -> tuple[str, ...]:
-    """List what the probe reads beside what it always reads."""
-    named = ("profiling", "nvlink_per_link", "ecc_locations", "pcie_throughput")
-    return ("processes", *(name for name in named if getattr(config, name)))
+    return Command(tuple(argv), ctx.child_environment, with_input=True)
 
 
 def _breadcrumb() -> Breadcrumb | None:

@@ -4,58 +4,21 @@ import asyncio
 import logging
 import math
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from exporter.blocking import CallBlocking
 from exporter.collectors.gpu.backend import Backend, Backends, Deadline, SpareBackend
 from exporter.collectors.gpu.cache import CacheTtl, GpuCache
-from exporter.collectors.gpu.nvidia import NO_DRIVER, NvidiaGpus
-from exporter.collectors.gpu.nvml import NvmlProbes, build_nvml
+from exporter.collectors.gpu.nvidia import NO_DRIVER, NvidiaGpus, bound_gpus
+from exporter.collectors.gpu.nvml import build_nvml
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
-from exporter.collectors.pcie.address import pci_address
-from exporter.config import Demo, GpuConfig
+from exporter.collectors.gpu.xids.store import XidStore
 from exporter.model.reading import Reading
-from exporter.probes.child import Children
+from exporter.reading.context import SourceContext
 from exporter.reading.files import is_there
-from exporter.record import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Driver:
-    """How the driver is noticed: one of the marker paths exists; how long it may be let go of."""
-
-    markers: tuple[Path, ...]
-    redetect_secs: float
-    release_secs: float = 300.0
-
-    def is_there(self) -> bool:
-        """Look for the markers."""
-        return any(map(is_there, self.markers))
-
-
-def driver_of(config: GpuConfig) -> Driver:
-    """Tell how the driver is noticed; a simulated node has none to wait for."""
-    markers = ("/",) if config.backend == "demo" else config.driver_markers
-    paths = tuple(Path(marker) for marker in markers)
-    return Driver(paths, config.redetect_secs, config.release_secs)
-
-
-def bound_gpus(sys_root: Path) -> tuple[str, ...]:
-    """List the PCI addresses under `/sys/bus/pci/drivers/nvidia`, in the order of the driver.
-
-    The driver of a vGPU host is bound to virtual functions too, which it does not count.
-    """
-    folder = sys_root / "bus/pci/drivers/nvidia"
-    try:
-        names = [each.name for each in folder.iterdir() if not (each / "physfn").exists()]
-    except OSError:
-        return ()  # no such driver, or its list may not be read: nothing is known of the bus
-    return tuple(sorted(address for name in names if (address := pci_address(name)) is not None))
-
 
 LOOK_FOR_UNLOAD_SECS = 1.0
 """A driver that is unloaded is let go of within two seconds."""
@@ -76,36 +39,29 @@ class GpuSource:
     """All GPUs of the node, vendor by vendor: NVIDIA first, then those that `find_others` finds.
 
     A pass over the hardware runs beside the collections: `read` starts one for each vendor and
-    waits a moment, so that a driver that hangs delays nobody. `wake` is called when there is
-    something new to be read.
+    waits a moment, so that a driver that hangs delays nobody. The loop is woken when there
+    is something new to be read.
     """
 
     name = "gpu"
     deadline_secs = DEADLINE_SECS
 
-    def __init__(
-        self,
-        backends: Backends,
-        driver: Driver,
-        cache: GpuCache,
-        events: GpuEvents,
-        *,
-        call: CallBlocking,
-        boottime: Callable[[], float],
-        wake: Callable[[], None],
-        bound_gpus: Callable[[], Awaitable[tuple[str, ...]]],
-    ) -> None:
-        self._nvidia = NvidiaGpus(
-            backends, cache, bound_gpus, boottime=boottime, publish=self.publish
+    def __init__(self, ctx: SourceContext, backends: Backends, events: GpuEvents) -> None:
+        self._config = config = ctx.config.gpu
+        self._is_demo = config.backend == "demo"
+        cache = GpuCache(
+            CacheTtl(config.cache_ttl_secs, config.dynamic_ttl_secs),
+            vendor="nvidia",
+            sees_host_pids=ctx.sees_host_pids or self._is_demo,
         )
+        self._nvidia = NvidiaGpus(ctx, backends, cache, self.publish)
         self.find_others = no_others
         self.others: tuple[VendorGpus, ...] = ()
-        self._driver = driver
         self._events = events
         events.on_news = self.publish
-        self._call = call
-        self._boottime = boottime
-        self._wake = wake
+        self._call = ctx.call
+        self._boottime = ctx.boottime
+        self._wake = partial(ctx.wake, "gpu")
         self._watch: asyncio.Task[None] | None = None
         self._released_since = 0.0
         self._released_until: float | None = None
@@ -164,11 +120,11 @@ class GpuSource:
 
         Of other vendors nothing is held between two passes.
         """
-        log.info("GPUs are released for %g s", self._driver.release_secs)
+        log.info("GPUs are released for %g s", self._config.release_secs)
         self._releases += 1
         if not self._is_released():
             self._released_since = self._boottime()
-        self._released_until = self._boottime() + self._driver.release_secs
+        self._released_until = self._boottime() + self._config.release_secs
         self._letting_go = asyncio.ensure_future(self._let_go())
 
     def resume(self) -> None:
@@ -184,7 +140,7 @@ class GpuSource:
     def _is_release_overdue(self) -> bool:
         """Whether requests that follow each other keep the GPUs released."""
         secs = self._boottime() - self._released_since
-        return self._is_released() and secs > self._driver.release_secs
+        return self._is_released() and secs > self._config.release_secs
 
     async def _let_go(self) -> None:
         await self._nvidia.close()
@@ -202,20 +158,23 @@ class GpuSource:
     async def _keep_looking(self) -> None:
         while True:
             longest = LOOK_FOR_UNLOAD_SECS if self._nvidia.has_driver else math.inf
-            await asyncio.sleep(min(longest, self._driver.redetect_secs))
+            await asyncio.sleep(min(longest, self._config.redetect_secs))
             await self._look_for_driver()
 
     async def _look_for_driver(self) -> None:
-        is_there = await self._call(self._driver.is_there)
-        if is_there == self._nvidia.has_driver:
+        is_loaded = self._is_demo or await self._call(self._has_marker)
+        if is_loaded == self._nvidia.has_driver:
             return
-        log.info("a GPU driver was loaded" if is_there else "the GPU driver was unloaded")
-        if is_there:
+        log.info("a GPU driver was loaded" if is_loaded else "the GPU driver was unloaded")
+        if is_loaded:
             self._nvidia.backend = self._nvidia.starting()
         else:
             self._released_until = None  # whoever asked for it has had the driver unloaded
             await self._nvidia.forget(NO_DRIVER)
         self._wake()
+
+    def _has_marker(self) -> bool:
+        return any(map(is_there, self._config.driver_markers))
 
     def publish(self) -> None:
         """Have what is known now shown at once, without another pass."""
@@ -223,58 +182,29 @@ class GpuSource:
         self._wake()
 
 
-def _smi(
-    config: GpuConfig,
-    children: Children,
-    environment: Mapping[str, str],
-    deadline: Deadline,
-    on_bus: Callable[[], Awaitable[tuple[str, ...]]],
-) -> Backend:
-    from exporter.collectors.gpu.smi import program  # noqa: PLC0415 - not where NVML answers
-
-    paths = program.program_paths(config, environment)
-    return program.NvidiaSmiBackend(children, paths, environment, deadline, on_bus)
-
-
-def build_gpu(
-    config: GpuConfig,
-    *,
-    children: Children,
-    environment: Mapping[str, str],
-    call: CallBlocking,
-    events: GpuEvents,
-    boottime: Callable[[], float],
-    wake: Callable[[], None],
-    interval_secs: float = 0.0,
-    demo: Demo | None = None,
-    sys_root: Path = Path("/sys"),
-    sees_host_pids: bool = True,
-) -> GpuSource:
+def build_gpu(ctx: SourceContext) -> GpuSource:
     """Build the GPU source with the backends that the configuration allows."""
-    smi, limits = None, (config.timeout_secs, interval_secs)
-    probes = NvmlProbes(config, demo or Demo(), environment, children, sys_root)
-    nvml = build_nvml(probes, Deadline(*limits), events.take, wake)
+    config, children = ctx.config.gpu, ctx.driver_children
+    limits = (config.timeout_secs, ctx.config.metrics.collect_interval_secs)
+    directory = Path(ctx.config.state.dir) if ctx.config.state.dir else None
+    events = GpuEvents(ctx.wall, ctx.boottime, XidStore(directory, ctx.proc, ctx.call))
+    nvml = build_nvml(ctx, Deadline(*limits), events.take)
 
-    async def on_bus() -> tuple[str, ...]:
-        return await call(lambda: bound_gpus(sys_root))
+    def build_smi() -> Backend:
+        from exporter.collectors.gpu.smi import program  # noqa: PLC0415 - not where NVML answers
 
-    if config.backend in ("auto", "nvidia-smi"):
-        smi = SpareBackend(lambda: _smi(config, children, environment, Deadline(*limits), on_bus))
-    ttl = CacheTtl(config.cache_ttl_secs, config.dynamic_ttl_secs)
-    return GpuSource(
-        Backends(
-            nvml,
-            smi,
-            is_stuck=lambda: children.abandoned_count > (nvml is not None and nvml.is_one_stuck),
-            restarts=lambda: None if nvml is None else nvml.restarts,
-            first="demo" if config.backend == "demo" else "nvml",
-            problems=lambda: () if nvml is None else nvml.problems,
-        ),
-        driver_of(config),
-        GpuCache(ttl, vendor="nvidia", sees_host_pids=sees_host_pids or config.backend == "demo"),
-        events,
-        call=call,
-        boottime=boottime,
-        wake=wake,
-        bound_gpus=on_bus,
+        environment = ctx.child_environment
+        paths = program.program_paths(config, environment)
+        return program.NvidiaSmiBackend(
+            children, paths, environment, Deadline(*limits), lambda: bound_gpus(ctx)
+        )
+
+    backends = Backends(
+        nvml,
+        SpareBackend(build_smi) if config.backend in ("auto", "nvidia-smi") else None,
+        is_stuck=lambda: children.abandoned_count > (nvml is not None and nvml.is_one_stuck),
+        restarts=lambda: None if nvml is None else nvml.restarts,
+        first="demo" if config.backend == "demo" else "nvml",
+        problems=lambda: () if nvml is None else nvml.problems,
     )
+    return GpuSource(ctx, backends, events)

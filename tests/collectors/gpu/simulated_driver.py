@@ -7,26 +7,24 @@ source, backends, back-off, quarantine, cache, collector and the shipped rules.
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from exporter.collectors.everything import KINDS, rule_book
-from exporter.collectors.gpu.source import GpuSource, build_gpu
+from exporter.collectors.gpu.source import build_gpu
 from exporter.collectors.gpu.values import Gpus, GpuState
-from exporter.collectors.gpu.xids.nvml_events import GpuEvents
-from exporter.config import GpuConfig
+from exporter.config import Config, GpuConfig, Metrics
 from exporter.faults.engine import RuleEngine
 from exporter.faults.entities.graph import SIBLINGS
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault
 from tests.collecting import Run
 from tests.collectors.gpu.smi_documents import gpu_xml, log_xml
+from tests.fakes.source_context import source_context
 from tests.probes.scripted_children import ScriptedChild, ScriptedChildren
-
-T = TypeVar("T")
 
 SMI = Path("/bin/true")  # a trusted program is looked for; what it would print is scripted
 TURN_SECS = 0.02
@@ -148,32 +146,26 @@ def _leave_crumb(child: ScriptedChild, crumb: str) -> None:
         os.pwrite(descriptor, crumb.encode().ljust(128, b"\0"), 0)
 
 
-async def _call_here(function: Callable[[], T]) -> T:
-    return function()
-
-
 class SimulatedNode:
     """The program on such a driver: what it reads, what it concludes, and when faults began."""
 
     def __init__(self, driver: SimulatedDriver, interval_secs: float, marker: Path) -> None:
         loop = asyncio.get_running_loop()
         self.driver = driver
-        self.events = GpuEvents(lambda: 1.7e9 + loop.time(), self._boottime)
         self.children = ScriptedChildren(driver.prepare)
-        self.source: GpuSource = build_gpu(
-            replace(
-                GpuConfig(), driver_markers=(str(marker),), smi_paths=(str(SMI),), redetect_secs=1.0
-            ),
-            children=self.children.as_children(),
-            environment={},
-            call=_call_here,
-            events=self.events,
-            boottime=self._boottime,
-            wake=lambda: self.run.collector.wake("gpu"),
-            interval_secs=interval_secs,
+        settings = GpuConfig(
+            driver_markers=(str(marker),), smi_paths=(str(SMI),), redetect_secs=1.0
         )
+        ctx = source_context(
+            Config(gpu=settings, metrics=Metrics(collect_interval_secs=interval_secs)),
+            driver_children=self.children.as_children(),
+            wall=lambda: 1.7e9 + loop.time(),
+            boottime=self._boottime,
+            wake=lambda _: self.run.collector.wake("gpu"),
+        )
+        self.source = build_gpu(ctx)
         self._engine = RuleEngine(BOOK, KINDS, loop.time, "")
-        self.run = Run([self.source], interval_secs, self._conclude)
+        self.run: Run = Run([self.source], interval_secs, self._conclude)
 
     def _boottime(self) -> float:
         return 500.0 + asyncio.get_running_loop().time()

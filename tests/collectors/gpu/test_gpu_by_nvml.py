@@ -2,47 +2,31 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
 from exporter.collectors.gpu.source import GpuSource, build_gpu
 from exporter.collectors.gpu.values import GpuProcess, Gpus
-from exporter.collectors.gpu.xids.nvml_events import GpuEvents
-from exporter.config import GpuConfig
+from exporter.config import Config, GpuConfig
 from exporter.probes.child import Children
 from tests.collectors.gpu.nvml_probe.probe_process import probe_environment
 from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.source_context import source_context
 
 pytestmark = pytest.mark.system
 
-T = TypeVar("T")
 MIB = 1024 * 1024
-
-
-def call_at_once(function: Callable[[], T]) -> Awaitable[T]:
-    """Call a function that cannot block."""
-    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    future.set_result(function())
-    return future
 
 
 def build_source(nvml: NvmlLibrary, children: Children) -> GpuSource:
     """The GPU source with NVML only, on a node where the driver is there."""
-    marker = Path(os.devnull)
-    config = replace(GpuConfig(), backend="nvml", driver_markers=(str(marker),))
-    return build_gpu(
-        config,
-        children=children,
-        environment=probe_environment(nvml),
-        call=call_at_once,
-        events=GpuEvents(lambda: 1.7e9, asyncio.get_running_loop().time),
+    ctx = source_context(
+        Config(gpu=GpuConfig(backend="nvml", driver_markers=(os.devnull,))),
+        driver_children=children,
+        child_environment=probe_environment(nvml),
         boottime=asyncio.get_running_loop().time,
-        wake=lambda: None,
     )
+    return build_gpu(ctx)
 
 
 async def first_answer(source: GpuSource) -> Gpus:

@@ -3,18 +3,17 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
 from exporter.collectors.gpu.backend import BackendError, Backends, GpuAnswer, GpuProblem
-from exporter.collectors.gpu.cache import CacheTtl, GpuCache
-from exporter.collectors.gpu.source import Driver, GpuSource, bound_gpus
+from exporter.collectors.gpu.nvidia import bound_gpus
+from exporter.collectors.gpu.source import GpuSource
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
+from exporter.config import Config, GpuConfig, Sources
+from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import in_virtual_time
-
-T = TypeVar("T")
 
 Step = Callable[[], Awaitable[GpuAnswer]]
 
@@ -66,11 +65,6 @@ class ScriptedBackend:
         self.is_closed = True
 
 
-async def call_here(function: Callable[[], T]) -> T:
-    """Calls a blocking function on the spot."""
-    return function()
-
-
 class Node:
     """A GPU source on a node whose driver marker is a file of the test."""
 
@@ -78,22 +72,18 @@ class Node:
         self, nvml: ScriptedBackend | None, smi: ScriptedBackend | None, marker: Path
     ) -> None:
         self.is_stuck = False
-        self.bound: tuple[str, ...] = ()
         self.wakes: list[float] = []
         loop = asyncio.get_running_loop()
-        self.source = GpuSource(
-            Backends(nvml, smi, lambda: self.is_stuck),
-            Driver((marker,), redetect_secs=10),
-            GpuCache(CacheTtl(all_secs=300, dynamic_secs=300), vendor="nvidia"),
-            GpuEvents(lambda: 1.7e9, loop.time),
-            call=call_here,
+        ctx = source_context(
+            Config(
+                gpu=GpuConfig(driver_markers=(str(marker),), redetect_secs=10),
+                sources=Sources(sys_root=str(marker.parent)),
+            ),
             boottime=loop.time,
-            wake=lambda: self.wakes.append(loop.time()),
-            bound_gpus=self._bound_gpus,
+            wake=lambda _: self.wakes.append(loop.time()),
         )
-
-    async def _bound_gpus(self) -> tuple[str, ...]:
-        return self.bound
+        backends = Backends(nvml, smi, lambda: self.is_stuck)
+        self.source = GpuSource(ctx, backends, GpuEvents(ctx.wall, ctx.boottime))
 
     async def read(self) -> Gpus:
         value = (await self.source.read()).value
@@ -113,16 +103,22 @@ def marker(tmp_path: Path) -> Path:
     return path
 
 
-def test_virtual_functions_of_a_vgpu_host_are_no_gpus(tmp_path: Path) -> None:
+def bind(sys_root: Path, *addresses: str) -> None:
+    """Bind the driver to the devices at these addresses."""
+    for address in addresses:
+        (sys_root / "bus/pci/devices" / address).mkdir(parents=True)
+        folder = sys_root / "bus/pci/drivers/nvidia" / address
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.symlink_to(sys_root / "bus/pci/devices" / address)
+
+
+async def test_virtual_functions_of_a_vgpu_host_are_no_gpus(tmp_path: Path) -> None:
     """The driver is bound to them as well, and counts the whole GPUs only."""
-    driver, devices = tmp_path / "bus/pci/drivers/nvidia", tmp_path / "bus/pci/devices"
-    driver.mkdir(parents=True)
-    for address in ("0000:41:00.0", "0000:41:00.4", "0000:61:00.0"):
-        (devices / address).mkdir(parents=True)
-        (driver / address).symlink_to(devices / address)
-    (devices / "0000:41:00.4/physfn").symlink_to("../0000:41:00.0")
-    (driver / "bind").touch()
-    assert bound_gpus(tmp_path) == ("0000:41:00.0", "0000:61:00.0")
+    bind(tmp_path, "0000:41:00.0", "0000:41:00.4", "0000:61:00.0")
+    (tmp_path / "bus/pci/devices/0000:41:00.4/physfn").symlink_to("../0000:41:00.0")
+    (tmp_path / "bus/pci/drivers/nvidia/bind").touch()
+    ctx = source_context(Config(sources=Sources(sys_root=str(tmp_path))))
+    assert await bound_gpus(ctx) == ("0000:41:00.0", "0000:61:00.0")
 
 
 @in_virtual_time
@@ -278,10 +274,10 @@ async def test_a_driver_that_appears_and_goes_is_noticed_by_itself(tmp_path: Pat
     node = Node(nvml, None, path)
     await node.read()
     await asyncio.sleep(12)
-    await call_here(path.touch)
+    await call_now(path.touch)
     appeared = await node.read_at(20.1)
     assert [state.gpu.uuid for state in appeared.states] == ["GPU-0"]
-    await call_here(path.unlink)
+    await call_now(path.unlink)
     assert await node.read_at(21.9) == Gpus(GpuBackend("none", "no_driver"))
     assert node.wakes == [20.0, 21.0]
     assert nvml.is_closed
@@ -365,9 +361,9 @@ async def test_an_unloaded_driver_ends_the_release(marker: Path) -> None:
     node = Node(ScriptedBackend(answers(card(0))), None, marker)
     await node.read()
     node.source.release()
-    await call_here(marker.unlink)
+    await call_now(marker.unlink)
     await node.read_at(3)
-    await call_here(marker.touch)
+    await call_now(marker.touch)
     assert (await node.read_at(20)).backend.reason == "ok"
 
 
@@ -397,7 +393,7 @@ async def test_no_devices_is_a_loss_where_there_were_some(marker: Path, how: str
     """«No devices were found» on a node whose GPUs were seen, or are bound to the driver."""
     steps = [answers(card(0)), fails("no_devices")] if how == "known" else [fails("no_devices")]
     node = Node(None, ScriptedBackend(*steps), marker)
-    node.bound = ("0000:01:00.0",) if how == "bound" else ()
+    bind(marker.parent, *(["0000:01:00.0"] if how == "bound" else []))
     for second in range(len(steps)):
         gpus = await node.read_at(2.0 * second)
     (state,) = gpus.states

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from exporter.blocking import CallBlocking, DaemonThreads
 from exporter.collectors.gpu.backend import Backends, GpuAnswer
-from exporter.collectors.gpu.cache import CacheTtl, GpuCache
-from exporter.collectors.gpu.source import Driver, GpuSource
+from exporter.collectors.gpu.source import GpuSource
 from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.collectors.vendors.collector import with_other_vendors
@@ -51,20 +50,14 @@ class VendorNode:
         self.wakes = 0
         self._woken = asyncio.Event()
         self.nvml = SilentBackend(nvidia or GpuAnswer(()))
-        source = GpuSource(
-            Backends(self.nvml, None, lambda: False),
-            Driver((Path("/") if nvidia else Path("/nowhere/driver"),), redetect_secs=10),
-            GpuCache(CacheTtl(all_secs=300, dynamic_secs=300), vendor="nvidia"),
-            GpuEvents(lambda: 1.7e9, lambda: self._now),
-            call=call,
-            boottime=lambda: self._now,
-            wake=self._wake,
-            bound_gpus=_none,
-        )
         self.children = Children()
         ctx = source_context(
             Config(
-                gpu=GpuConfig(timeout_secs=timeout_secs, ecc_locations=ecc_locations),
+                gpu=GpuConfig(
+                    timeout_secs=timeout_secs,
+                    ecc_locations=ecc_locations,
+                    driver_markers=("/",) if nvidia else (),
+                ),
                 sources=Sources(sys_root=str(sys_root), host_root=str(sys_root.parent)),
             ),
             children=self.children,
@@ -74,8 +67,9 @@ class VendorNode:
             wake=lambda _: self._wake(),
             sees_host_pids=sees_host_pids,
         )
-        with_other_vendors(source, ctx)
-        self.source = source
+        events = GpuEvents(ctx.wall, ctx.boottime)
+        self.source = GpuSource(ctx, Backends(self.nvml, None, lambda: False), events)
+        with_other_vendors(self.source, ctx)
 
     def _wake(self) -> None:
         self.wakes += 1
@@ -91,11 +85,6 @@ class VendorNode:
         """The next collection."""
         self._now += after_secs
         return (await self.source.read()).value
-
-
-async def _none() -> tuple[str, ...]:
-    await asyncio.sleep(0)
-    return ()
 
 
 def look(
