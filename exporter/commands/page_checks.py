@@ -10,7 +10,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 from prometheus_client.samples import Sample
 
-from exporter.collectors.gpu.field_families import ROWS
+from exporter.collectors.gpu.families import ROWS
 from exporter.collectors.gpu.validation import BOUNDS
 from exporter.commands.selfcheck import Broken, expect
 

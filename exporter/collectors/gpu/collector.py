@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from exporter.collector import Collector, SourceRow
-from exporter.collectors.gpu import families, field_families, identity_families
+from exporter.collectors.gpu import families, identity_families
 from exporter.collectors.gpu.cache import dated
 from exporter.collectors.gpu.entities import (
     FIELDS,
@@ -59,7 +59,7 @@ COLLECTOR = Collector(
     families=(
         *families.FAMILIES,
         *identity_families.FAMILIES,
-        *field_families.FAMILIES,
+        *families.FIELD_FAMILIES,
         *xid_families.FAMILIES,
         *identity_families.MIG_FAMILIES,
     ),

@@ -1,17 +1,14 @@
 """GPU families: values of each GPU, its state, and the age of its data."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from typing import Any
 
-from exporter.collectors.gpu.field_families import MAIN_FAMILIES
-from exporter.collectors.gpu.labels import (
-    GPU_LABELS,
-    each_state,
-    gpu_label_values,
-    states,
-)
+from exporter.collectors.gpu.gpu import Gpu
+from exporter.collectors.gpu.labels import EACH_GPU, GPU_LABELS, gpu_label_values, of_each, states
 from exporter.collectors.gpu.type_families import TYPE_FAMILIES
-from exporter.collectors.gpu.values import GpuBackend, Gpus
+from exporter.collectors.gpu.values import GpuBackend, Gpus, GpuState
 from exporter.exposition.family import Family, Sample, family, one
 from exporter.exposition.rows import Items, Row, families, info
 from exporter.model.snapshot import Snapshot
@@ -37,20 +34,6 @@ def _backend(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], GpuBackend]]
     return () if gpus is None else [((), backend) for backend in gpus.backends]
 
 
-def ages(snapshot: Snapshot, boottime: float) -> Iterable[Sample]:
-    """Yield how old the reading of each GPU is at this boot time in seconds."""
-    for state in states(snapshot):
-        if not state.expired:
-            age = max(0.0, boottime - state.read_boottime)
-            yield from one(round(age, 3), *gpu_label_values(state.gpu))
-
-
-def _problems(snapshot: Snapshot) -> Iterable[Sample]:
-    for state in states(snapshot):
-        if not state.up and state.reason is not None:
-            yield (*gpu_label_values(state.gpu), state.reason), 1
-
-
 def _disabled_calls(snapshot: Snapshot) -> Iterable[Sample]:
     gpus = snapshot.reading(Gpus)
     for disabled in () if gpus is None else gpus.disabled_calls:
@@ -59,53 +42,76 @@ def _disabled_calls(snapshot: Snapshot) -> Iterable[Sample]:
                 yield (*gpu_label_values(state.gpu), disabled.call), 1
 
 
-def _pending_modes(snapshot: Snapshot) -> Iterable[Sample]:
-    for state in states(snapshot):
-        gpu = state.gpu
-        for mode, now, pending in (
-            ("ecc", gpu.ecc_enabled, gpu.ecc_mode_pending),
-            ("mig", gpu.mig_enabled, gpu.mig_mode_pending),
-        ):
-            if now is not None and pending is not None and now != pending:
-                yield (*gpu_label_values(gpu), mode, "enabled" if pending else "disabled"), 1
+def _problems(state: GpuState) -> Iterable[Sample]:
+    if not state.up and state.reason is not None:
+        yield (state.reason,), 1
 
 
-def _repairs(snapshot: Snapshot) -> Iterable[Sample]:
-    for state in states(snapshot):
-        for name in REPAIRS:
-            if getattr(state.gpu, name):
-                yield (*gpu_label_values(state.gpu), name), 1
+def _pending_modes(state: GpuState) -> Iterable[Sample]:
+    gpu = state.gpu
+    for mode, now, pending in (
+        ("ecc", gpu.ecc_enabled, gpu.ecc_mode_pending),
+        ("mig", gpu.mig_enabled, gpu.mig_mode_pending),
+    ):
+        if now is not None and pending is not None and now != pending:
+            yield (mode, "enabled" if pending else "disabled"), 1
 
 
-def _active_nvlinks(snapshot: Snapshot) -> Iterable[Sample]:
-    for state in states(snapshot):
-        if state.gpu.nvlink_up is not None:
-            yield gpu_label_values(state.gpu), sum(bool(is_up) for _, is_up in state.gpu.nvlink_up)
+def _repairs(state: GpuState) -> Iterable[Sample]:
+    for name in ("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory"):
+        if getattr(state.gpu, name):
+            yield (name,), 1
 
 
-def _inactive_nvlinks(snapshot: Snapshot) -> Iterable[Sample]:
-    for state in states(snapshot):
-        for link, is_up in state.gpu.nvlink_up or ():
-            if not is_up:
-                yield (*gpu_label_values(state.gpu), link), 1
+def _active_nvlinks(state: GpuState) -> Iterable[Sample]:
+    if state.gpu.nvlink_up is not None:
+        yield (), sum(bool(is_up) for _, is_up in state.gpu.nvlink_up)
 
 
-def _fabrics(snapshot: Snapshot) -> Iterable[Sample]:
-    for state in states(snapshot):
-        cluster, clique = state.gpu.fabric_cluster, state.gpu.fabric_clique
-        if cluster is not None and clique is not None:
-            yield (*gpu_label_values(state.gpu), cluster, str(clique)), 1
+def _inactive_nvlinks(state: GpuState) -> Iterable[Sample]:
+    for link, is_up in state.gpu.nvlink_up or ():
+        if not is_up:
+            yield (link,), 1
 
 
-def _chassis(snapshot: Snapshot) -> Iterable[Sample]:
-    for state in states(snapshot):
-        gpu = state.gpu
-        if gpu.chassis_serial is not None:
-            slot, tray = ("" if n is None else str(n) for n in (gpu.chassis_slot, gpu.chassis_tray))
-            yield (*gpu_label_values(gpu), gpu.chassis_serial, slot, tray), 1
+def _fabrics(state: GpuState) -> Iterable[Sample]:
+    cluster, clique = state.gpu.fabric_cluster, state.gpu.fabric_clique
+    if cluster is not None and clique is not None:
+        yield (cluster, str(clique)), 1
 
 
-REPAIRS = ("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory")
+def _chassis(state: GpuState) -> Iterable[Sample]:
+    gpu = state.gpu
+    if gpu.chassis_serial is not None:
+        slot, tray = ("" if n is None else str(n) for n in (gpu.chassis_slot, gpu.chassis_tray))
+        yield (gpu.chassis_serial, slot, tray), 1
+
+
+COUNTED_SINCE = (
+    ("volatile", "since the driver was loaded (volatile)"),
+    ("aggregate", "over the life of the board (aggregate)"),
+)
+"""Volatile and aggregate counters of the same errors are metrics of their own."""
+
+
+def _rows(name: str, *, help: str = "", counted: str = "", **row: Any) -> Iterator[Row]:  # noqa: A002 - as in Row
+    """Yield the metrics of one value; none without a HELP text."""
+    if counted:
+        for counter, since in COUNTED_SINCE:
+            metric = f"{counted}_{counter}_errors_total"
+            yield Row(metric, f"{help} {since}.", name, counter=counter, **row)
+    elif help:
+        yield Row(name, help, **row)
+
+
+ROWS = tuple(
+    row for item in fields(Gpu) for row in _rows(item.name, **item.metadata.get("row", {}))
+)
+"""The metrics of single values of a GPU, as these declare them."""
+
+MAIN = 7
+"""So many values come first on the page: memory, utilization, temperature and power."""
+
 BACKEND = Items((), GpuBackend, _backend)
 
 FAMILIES = (
@@ -120,7 +126,7 @@ FAMILIES = (
         "hw_gpu_type_count", "Number of GPUs of the node by product name.", _type_count, "gpu_type"
     ),
     *TYPE_FAMILIES,
-    *MAIN_FAMILIES,
+    *families("hw_gpu_", EACH_GPU, *ROWS[:MAIN]),
     *families("hw_gpu_", BACKEND, Row("nvml_up", "Whether the last NVML reading succeeded.")),
     info(
         "hw_gpu_backend_info",
@@ -128,54 +134,53 @@ FAMILIES = (
         BACKEND,
         ("backend", "reason", "driver_version", "cuda_version"),
     ),
-    *families(
-        "hw_gpu_",
-        each_state(),
-        Row("up", "Whether the GPU answers; 0 if it is lost or cannot be read."),
+    of_each(
+        "hw_gpu_up",
+        "Whether the GPU answers; 0 if it is lost or cannot be read.",
+        lambda state: one(state.up),
     ),
-    family(
+    of_each(
         "hw_gpu_problem_info",
         "Why the GPU is not up: one of the reasons in docs/troubleshooting.md; always 1.",
         _problems,
-        *(*GPU_LABELS, "reason"),
+        "reason",
     ),
-    family(
+    of_each(
         "hw_gpu_mode_pending",
         "Pending ECC or MIG mode that differs from the current one: the next reset of the GPU"
         " makes it enabled or disabled; always 1.",
         _pending_modes,
-        *(*GPU_LABELS, "mode", "target"),
+        *("mode", "target"),
     ),
-    family(
+    of_each(
         "hw_gpu_repair_state",
         "Channel or TPC repair pending until the next reset, or unrepairable memory; always"
         " 1, absent if not the case.",
         _repairs,
-        *(*GPU_LABELS, "state"),
+        "state",
     ),
-    family(
+    of_each(
         "hw_gpu_nvlink_active_links",
         "Number of NVLinks of the GPU that are active.",
         _active_nvlinks,
-        *GPU_LABELS,
     ),
-    family(
+    of_each(
         "hw_gpu_nvlink_inactive",
         "NVLink that is inactive: broken, asleep or not wired; always 1, absent if active.",
         _inactive_nvlinks,
-        *(*GPU_LABELS, "link"),
+        "link",
     ),
-    family(
+    of_each(
         "hw_gpu_fabric_info",
         "NVLink fabric: cluster UUID and clique ID; always 1.",
         _fabrics,
-        *(*GPU_LABELS, "cluster", "clique"),
+        *("cluster", "clique"),
     ),
-    family(
+    of_each(
         "hw_gpu_chassis_info",
         "Place of the GPU in its rack: chassis serial number, slot and tray index; always 1.",
         _chassis,
-        *(*GPU_LABELS, "chassis", "slot", "tray"),
+        *("chassis", "slot", "tray"),
     ),
     family(
         "hw_gpu_call_disabled_info",
@@ -184,30 +189,32 @@ FAMILIES = (
         _disabled_calls,
         *(*GPU_LABELS, "call"),
     ),
-    *families(
-        "hw_gpu_",
-        each_state(lambda state: state.suspended),
-        Row(
-            "suspended",
-            "Suspended by runtime power management (RTD3), and not woken for a reading; always 1.",
-        ),
+    of_each(
+        "hw_gpu_suspended",
+        "Suspended by runtime power management (RTD3), and not woken for a reading; always 1.",
+        lambda state: one(state.suspended or None),
     ),
-    *families(
-        "hw_gpu_",
-        each_state(lambda state: not state.expired),
-        Row("data_stale", "Whether the values of the GPU come from the cache.", "stale"),
+    of_each(
+        "hw_gpu_data_stale",
+        "Whether the values of the GPU come from the cache.",
+        lambda state: one(None if state.expired else state.stale),
     ),
 )
+FIELD_FAMILIES = families("hw_gpu_", EACH_GPU, *ROWS[MAIN:])
 
 
 def live_families(boottime: float) -> tuple[Family, ...]:
     """Return the age of each GPU at this boot time, in seconds."""
+
+    def age(state: GpuState) -> Iterable[Sample]:
+        if not state.expired:
+            yield (), round(max(0.0, boottime - state.read_boottime), 3)
+
     return (
-        family(
+        of_each(
             "hw_gpu_data_age_seconds",
             "Seconds since this GPU was last read successfully; it grows while cached values are"
             " served.",
-            lambda snapshot: ages(snapshot, boottime),
-            *GPU_LABELS,
+            age,
         ),
     )

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from exporter.collectors.gpu.labels import EACH_GPU, GPU_LABELS, gpu_label_values, states
-from exporter.collectors.gpu.values import Gpu, Gpus, MigInstance
+from exporter.collectors.gpu.labels import EACH_GPU, GPU_LABELS, gpu_label_values, of_each, states
+from exporter.collectors.gpu.values import Gpu, Gpus, GpuState, MigInstance
 from exporter.collectors.pcie.values import Pcie
 from exporter.exposition.family import Sample, family
 from exporter.exposition.rows import Items, Row, families, info
@@ -46,12 +46,6 @@ def _placed(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], Gpu]]:
         yield labels, replace(gpu, numa_node=node)
 
 
-def _instances(snapshot: Snapshot) -> Iterable[tuple[tuple[str, str, str], MigInstance]]:
-    for state in states(snapshot):
-        for instance in state.gpu.mig_instances or ():
-            yield gpu_label_values(state.gpu), instance
-
-
 def _with_memory(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], MigInstance]]:
     """Yield each GPU instance once, so that the memory of all adds up to that of the board.
 
@@ -70,19 +64,19 @@ def _with_memory(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], MigInsta
             yield (*gpu_label_values(state.gpu), str(number), *own), instance
 
 
-def _mig_info(snapshot: Snapshot) -> Iterable[Sample]:
-    for gpu, instance in _instances(snapshot):
+def _mig_info(state: GpuState) -> Iterable[Sample]:
+    for instance in state.gpu.mig_instances or ():
         ids = (str(instance.gpu_instance), str(instance.compute_instance))
-        yield (*gpu, *ids, instance.profile, instance.mig_uuid), 1
+        yield (*ids, instance.profile, instance.mig_uuid), 1
 
 
-def _mig_activity(snapshot: Snapshot) -> Iterable[Sample]:
+def _mig_activity(state: GpuState) -> Iterable[Sample]:
     """Yield the activity of each GPU instance once: its compute instances share it."""
-    ratios: dict[tuple[str, ...], float] = {}
-    for gpu, instance in _instances(snapshot):
-        for unit, ratio in instance.activity_ratio or ():
-            labels = (*gpu, str(instance.gpu_instance), unit)
-            ratios[labels] = ratio
+    ratios = {
+        (str(instance.gpu_instance), unit): ratio
+        for instance in state.gpu.mig_instances or ()
+        for unit, ratio in instance.activity_ratio or ()
+    }
     return ratios.items()
 
 
@@ -103,11 +97,11 @@ FAMILIES = (
 )
 
 MIG_FAMILIES = (
-    family(
+    of_each(
         "hw_gpu_mig_info",
         "MIG instances (GPU instance, compute instance, profile); always 1.",
         _mig_info,
-        *(*GPU_LABELS, "gpu_instance", "compute_instance", "profile", "mig_uuid"),
+        *("gpu_instance", "compute_instance", "profile", "mig_uuid"),
     ),
     *families(
         "hw_gpu_mig_",
@@ -123,11 +117,11 @@ MIG_FAMILIES = (
             " are empty if several compute instances share it.",
         ),
     ),
-    family(
+    of_each(
         "hw_gpu_mig_activity_ratio",
         "GPM activity (DCGM profiling) of the MIG GPU instance: share of the interval in which "
         "the unit was active.",
         _mig_activity,
-        *(*GPU_LABELS, "gpu_instance", "unit"),
+        *("gpu_instance", "unit"),
     ),
 )

@@ -1,8 +1,9 @@
-"""The labels that every sample of a GPU carries, and the GPUs that have samples."""
+"""The labels that every sample of a GPU carries, and the families that have a sample of each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from exporter.collectors.gpu.values import Gpu, Gpus, GpuState
+from exporter.exposition.family import Family, Sample, family
 from exporter.exposition.rows import Items
 from exporter.model.snapshot import Snapshot
 
@@ -20,15 +21,17 @@ def states(snapshot: Snapshot) -> tuple[GpuState, ...]:
     return () if gpus is None else gpus.states
 
 
-def each_state(is_shown: Callable[[GpuState], bool] = lambda _: True) -> Items:
-    """Return the state of each GPU for which `is_shown` is true."""
-    return Items(
-        GPU_LABELS,
-        GpuState,
-        lambda snapshot: (
-            (gpu_label_values(state.gpu), state) for state in states(snapshot) if is_shown(state)
-        ),
-    )
+def of_each(
+    name: str, help_text: str, read: Callable[[GpuState], Iterable[Sample]], *labels: str
+) -> Family:
+    """Return the family of the samples that `read` yields of one GPU, without its own labels."""
+
+    def samples(snapshot: Snapshot) -> Iterable[Sample]:
+        for state in states(snapshot):
+            for more, number in read(state):
+                yield (*gpu_label_values(state.gpu), *more), number
+
+    return family(name, help_text, samples, *GPU_LABELS, *labels)
 
 
 EACH_GPU = Items(

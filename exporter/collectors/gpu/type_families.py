@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from exporter.collectors.gpu.labels import states
 from exporter.collectors.gpu.values import GpuState
-from exporter.exposition.rows import Items, Row, families
+from exporter.exposition.rows import Items, families, metric, rows_of
 from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass
 
@@ -13,13 +13,26 @@ from exporter.record import dataclass
 class GpuType:
     """Figures of the GPUs of one product; None where none that answers reports a value."""
 
-    lost_gpus: int
-    measured_gpus: int
-    utilization_percent: float | None
-    power_draw_watts: float | None
-    temperature_celsius: float | None
-    memory_used_bytes: int | None
-    memory_total_bytes: int | None
+    lost_gpus: int = metric("GPUs of this product that are lost or cannot be read.")
+    measured_gpus: int = metric(
+        "GPUs of this product that answer and report a utilization: what it is the mean of."
+    )
+    utilization_percent: float | None = metric(
+        "GPU utilization: mean of the GPUs of this product, lost and stale ones excluded.",
+        digits=3,
+    )
+    power_draw_watts: float | None = metric(
+        "Power usage of all GPUs of this product, lost and stale ones excluded.", digits=3
+    )
+    temperature_celsius: float | None = metric(
+        "GPU core temperature of the hottest GPU of this product, lost and stale ones excluded."
+    )
+    memory_used_bytes: int | None = metric(
+        "Used framebuffer (FB) memory of GPUs of this product, lost and stale ones excluded."
+    )
+    memory_total_bytes: int | None = metric(
+        "Total framebuffer (FB) memory of GPUs of this product, lost and stale ones excluded."
+    )
 
 
 def _types(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], GpuType]]:
@@ -54,34 +67,4 @@ def _known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-TYPE_FAMILIES = families(
-    "hw_gpu_type_",
-    Items(("gpu_type",), GpuType, _types),
-    Row("lost_gpus", "GPUs of this product that are lost or cannot be read."),
-    Row(
-        "measured_gpus",
-        "GPUs of this product that answer and report a utilization: what it is the mean of.",
-    ),
-    Row(
-        "utilization_percent",
-        "GPU utilization: mean of the GPUs of this product, lost and stale ones excluded.",
-        digits=3,
-    ),
-    Row(
-        "power_draw_watts",
-        "Power usage of all GPUs of this product, lost and stale ones excluded.",
-        digits=3,
-    ),
-    Row(
-        "temperature_celsius",
-        "GPU core temperature of the hottest GPU of this product, lost and stale ones excluded.",
-    ),
-    Row(
-        "memory_used_bytes",
-        "Used framebuffer (FB) memory of GPUs of this product, lost and stale ones excluded.",
-    ),
-    Row(
-        "memory_total_bytes",
-        "Total framebuffer (FB) memory of GPUs of this product, lost and stale ones excluded.",
-    ),
-)
+TYPE_FAMILIES = families("hw_gpu_type_", Items(("gpu_type",), GpuType, _types), *rows_of(GpuType))
