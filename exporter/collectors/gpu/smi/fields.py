@@ -4,7 +4,7 @@ Elements as drivers 390 to 615 write them; where one was renamed, the newer name
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from exporter.collectors.gpu.words import REASON_BITS
@@ -36,8 +36,6 @@ ABSENT = {
 
 _NUMBER = re.compile(r"(-?[0-9]{1,20}(?:[.,][0-9]{1,9})?)(?: ?[A-Za-z%()]{1,8})?")
 _BOARD_PART = re.compile(r"[0-9]{3}-[0-9A-Z]{4,8}-[0-9A-Z-]{1,16}")
-_YES = {"enabled": True, "disabled": False, "yes": True, "no": False, "1": True, "0": False}
-_ACTIVE = {"active": 1, "not active": 0}
 _RECOVERY = {
     "none": "none",
     "reset": "reset",
@@ -50,12 +48,6 @@ _RECOVERY = {
     "recover imex": "recover_imex",
     "bus reset": "bus_reset",
     "system reboot": "reboot",
-}
-_COMPUTE_MODES = {
-    "default": "default",
-    "exclusive_thread": "exclusive_thread",
-    "exclusive_process": "exclusive_process",
-    "prohibited": "prohibited",
 }
 _ARCHITECTURES = {"Ada Lovelace": "Ada"}
 
@@ -98,23 +90,24 @@ def mib(cell: str) -> int | None:
     return None if found is None else round(found * MIB)
 
 
-def _scaled(times: int = 1, per: int = 1) -> Convert:
-    def convert(cell: str) -> float | None:
-        found = number(cell)
-        if found is None:
-            return None
-        return found * times if per == 1 else found * times / per
-
-    return convert
+def _hertz(cell: str) -> float | None:
+    """Read the hertz of a cell in megahertz."""
+    found = number(cell)
+    return None if found is None else found * MEGAHERTZ
 
 
-def _yes(cell: str) -> bool | None:
-    return _YES.get(cell.lower())
+def _seconds(cell: str) -> float | None:
+    """Read the seconds of a cell in microseconds."""
+    found = number(cell)
+    return None if found is None else found / MICROSECONDS_PER_SECOND
 
 
 def word(words: dict[str, Any]) -> Convert:
     """Make the conversion that looks the cell up in these words, in lower case."""
     return lambda cell: words.get(cell.lower())
+
+
+_yes = word({"enabled": True, "disabled": False, "yes": True, "no": False, "1": True, "0": False})
 
 
 def _architecture(cell: str) -> str:
@@ -131,17 +124,32 @@ def _board_part(cell: str) -> str | None:
     return clean_text(cell) if _BOARD_PART.fullmatch(cell) else None
 
 
-def _firmware(cell: str) -> bool:
-    """Read a version of GSP firmware: it is printed only where it runs."""
-    return bool(cell)
+def _named(*names: str) -> dict[str, str]:
+    return dict(zip(names, names, strict=True))
 
 
-_PRINTED_REASONS = tuple(
-    (reason, {"display_clock_setting": "display_clocks_setting"}.get(reason, reason))
-    for reason in REASON_BITS
-)
-"""Throttle reasons as NVML names them, and as nvidia-smi does."""
+def _each(field: str, names: Mapping[str, str], convert: Convert, *paths: str) -> Iterator[Cell]:
+    """Yield the cell of each label; `{}` in a path is how nvidia-smi names the label."""
+    for label, name in names.items():
+        yield Cell(field, tuple(path.format(name) for path in paths), convert, (label,))
 
+
+_THRESHOLDS = {
+    "shutdown": "max",
+    "slowdown": "slow",
+    "max_operating": "max_gpu",
+    "memory_max": "max_mem",
+}
+_CLOCKS = _named("graphics", "sm") | {"memory": "mem", "video": "video"}
+_COMPUTE_MODES = _named("default", "exclusive_thread", "exclusive_process", "prohibited")
+_REASONS = _named(*REASON_BITS) | {"display_clock_setting": "display_clocks_setting"}
+_COUNTED_REASONS = {
+    "sw_power_cap": "sw_power_cap",
+    "sync_boost": "sync_boost",
+    "sw_thermal_slowdown": "sw_therm_slowdown",
+    "hw_thermal_slowdown": "hw_therm_slowdown",
+    "hw_power_brake_slowdown": "hw_power_brake",
+}
 _POWER = ("gpu_power_readings", "power_readings")
 _LINK = "pci/pci_gpu_link_info"
 
@@ -172,29 +180,18 @@ CELLS = (
     Cell("temperature_celsius", ("temperature/gpu_temp",), number),
     Cell("memory_temperature_celsius", ("temperature/memory_temp",), number),
     Cell("thermal_margin_celsius", ("temperature/gpu_temp_tlimit",), number),
-    *(
-        Cell("temperature_threshold_celsius", (f"temperature/{name}",), number, (threshold,))
-        for threshold, name in (
-            ("shutdown", "gpu_temp_max_threshold"),
-            ("slowdown", "gpu_temp_slow_threshold"),
-            ("max_operating", "gpu_temp_max_gpu_threshold"),
-            ("memory_max", "gpu_temp_max_mem_threshold"),
-            ("target", "gpu_target_temperature"),
-        )
+    *_each(
+        "temperature_threshold_celsius",
+        {label: f"gpu_temp_{name}_threshold" for label, name in _THRESHOLDS.items()}
+        | {"target": "gpu_target_temperature"},
+        number,
+        "temperature/{}",
     ),
-    *(
-        Cell(
-            "thermal_margin_threshold_celsius",
-            (f"temperature/gpu_temp_{name}_tlimit_threshold",),
-            number,
-            (threshold,),
-        )
-        for threshold, name in (
-            ("shutdown", "max"),
-            ("slowdown", "slow"),
-            ("max_operating", "max_gpu"),
-            ("memory_max", "max_mem"),
-        )
+    *_each(
+        "thermal_margin_threshold_celsius",
+        _THRESHOLDS,
+        number,
+        "temperature/gpu_temp_{}_tlimit_threshold",
     ),
     Cell("fan_speed_percent", ("fan_speed",), number, ("0",)),
     # Like NVML: the average over a second where the board measures it, else the last sample.
@@ -203,52 +200,33 @@ CELLS = (
     ),
     Cell("power_average_watts", _power("average_power_draw"), number),
     Cell("power_limit_watts", _power("current_power_limit", "enforced_power_limit"), number),
-    Cell("power_limit_range_watts", _power("min_power_limit"), number, ("min",)),
-    Cell("power_limit_range_watts", _power("max_power_limit"), number, ("max",)),
-    Cell("power_limit_range_watts", _power("default_power_limit"), number, ("default",)),
+    *_each(
+        "power_limit_range_watts",
+        _named("min", "max", "default"),
+        number,
+        *_power("{}_power_limit"),
+    ),
     Cell(
         "power_limit_range_watts",
         ("gpu_power_readings/requested_power_limit", "power_readings/power_limit"),
         number,
         ("requested",),
     ),
-    *(
-        Cell(field, (f"{group}/{name}_clock",), _scaled(MEGAHERTZ), (clock,))
-        for field, group in (("clock_hertz", "clocks"), ("clock_max_hertz", "max_clocks"))
-        for clock, name in (
-            ("graphics", "graphics"),
-            ("sm", "sm"),
-            ("memory", "mem"),
-            ("video", "video"),
-        )
-    ),
+    *_each("clock_hertz", _CLOCKS, _hertz, "clocks/{}_clock"),
+    *_each("clock_max_hertz", _CLOCKS, _hertz, "max_clocks/{}_clock"),
     Cell("performance_state", ("performance_state",), _performance_state),
-    *(
-        Cell(
-            "throttle_active",
-            (
-                f"clocks_event_reasons/clocks_event_reason_{name}",
-                f"clocks_throttle_reasons/clocks_throttle_reason_{name}",
-            ),
-            word(_ACTIVE),
-            (reason,),
-        )
-        for reason, name in _PRINTED_REASONS
+    *_each(
+        "throttle_active",
+        _REASONS,
+        word({"active": 1, "not active": 0}),
+        "clocks_event_reasons/clocks_event_reason_{}",
+        "clocks_throttle_reasons/clocks_throttle_reason_{}",
     ),
-    *(
-        Cell(
-            "throttle_seconds_total",
-            (f"clocks_event_reasons_counters/clocks_event_reasons_counters_{name}",),
-            _scaled(per=MICROSECONDS_PER_SECOND),
-            (reason,),
-        )
-        for reason, name in (
-            ("sw_power_cap", "sw_power_cap"),
-            ("sync_boost", "sync_boost"),
-            ("sw_thermal_slowdown", "sw_therm_slowdown"),
-            ("hw_thermal_slowdown", "hw_therm_slowdown"),
-            ("hw_power_brake_slowdown", "hw_power_brake"),
-        )
+    *_each(
+        "throttle_seconds_total",
+        _COUNTED_REASONS,
+        _seconds,
+        "clocks_event_reasons_counters/clocks_event_reasons_counters_{}",
     ),
     Cell("ecc_enabled", ("ecc_mode/current_ecc",), _yes),
     Cell("ecc_mode_pending", ("ecc_mode/pending_ecc",), _yes),
@@ -262,44 +240,36 @@ CELLS = (
         for counter in ("volatile", "aggregate")
         for kind in ("parity", "secded")
     ),
-    *(
-        Cell(
-            "sram_ecc_sources_total",
-            (f"ecc_errors/aggregate_uncorrectable_sram_sources/sram_{unit}",),
-            whole,
-            (unit,),
-        )
-        for unit in ("l2", "sm", "microcontroller", "pcie", "other")
+    *_each(
+        "sram_ecc_sources_total",
+        _named("l2", "sm", "microcontroller", "pcie", "other"),
+        whole,
+        "ecc_errors/aggregate_uncorrectable_sram_sources/sram_{}",
     ),
     *(
         Cell(field, (f"ecc_errors/{field}",), _yes)
         for field in ("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory")
     ),
     Cell("sram_threshold_exceeded", ("ecc_errors/aggregate/sram_threshold_exceeded",), _yes),
-    Cell("remapped_rows_total", ("remapped_rows/remapped_row_corr",), whole, ("corrected",)),
-    Cell("remapped_rows_total", ("remapped_rows/remapped_row_unc",), whole, ("uncorrected",)),
+    *_each(
+        "remapped_rows_total",
+        {"corrected": "corr", "uncorrected": "unc"},
+        whole,
+        "remapped_rows/remapped_row_{}",
+    ),
     Cell("row_remap_pending", ("remapped_rows/remapped_row_pending",), _yes),
     Cell("row_remap_failed", ("remapped_rows/remapped_row_failure",), _yes),
-    *(
-        Cell(
-            "row_remap_banks",
-            (f"remapped_rows/row_remapper_histogram/row_remapper_histogram_{banks}",),
-            whole,
-            (banks,),
-        )
-        for banks in ("max", "high", "partial", "low", "none")
-    ),
-    Cell(
-        "retired_pages_total",
-        ("retired_pages/multiple_single_bit_retirement/retired_count",),
+    *_each(
+        "row_remap_banks",
+        _named("max", "high", "partial", "low", "none"),
         whole,
-        ("single_bit",),
+        "remapped_rows/row_remapper_histogram/row_remapper_histogram_{}",
     ),
-    Cell(
+    *_each(
         "retired_pages_total",
-        ("retired_pages/double_bit_retirement/retired_count",),
+        {"single_bit": "multiple_single_bit", "double_bit": "double_bit"},
         whole,
-        ("double_bit",),
+        "retired_pages/{}_retirement/retired_count",
     ),
     Cell(
         "retired_pages_pending",
@@ -316,7 +286,7 @@ CELLS = (
     Cell("mig_enabled", ("mig_mode/current_mig",), _yes),
     Cell("persistence_mode", ("persistence_mode",), _yes),
     Cell("compute_mode", ("compute_mode",), word(_COMPUTE_MODES)),
-    Cell("gsp_enabled", ("gsp_firmware_version",), _firmware),
+    Cell("gsp_enabled", ("gsp_firmware_version",), bool),  # it is printed only where it runs
 )
 
 ECC_SUMS = tuple(
