@@ -186,8 +186,9 @@ def build_gpu(ctx: SourceContext) -> GpuSource:
     """Build the GPU source with the backends that the configuration allows."""
     config, children = ctx.config.gpu, ctx.driver_children
     limits = (config.timeout_secs, ctx.config.metrics.collect_interval_secs)
-    directory = Path(ctx.config.state.dir) if ctx.config.state.dir else None
-    events = GpuEvents(ctx.wall, ctx.boottime, XidStore(directory, ctx.proc, ctx.call))
+    kept_in = ctx.config.state.dir
+    store = XidStore(Path(kept_in), ctx.proc, ctx.call) if kept_in else None
+    events = GpuEvents(ctx.wall, ctx.boottime, store)
     nvml = build_nvml(ctx, Deadline(*limits), events.take)
 
     def build_smi() -> Backend:

@@ -83,16 +83,6 @@ async def test_nothing_is_written_before_what_was_kept_is_read(tmp_path: Path) -
     assert await store_again(tmp_path, disk).load(numbers) == [1, 2]
 
 
-async def test_without_a_directory_nothing_is_kept(tmp_path: Path) -> None:
-    """And nothing is asked of any disk."""
-    disk = Disk()
-    store = XidStore(None, tmp_path, disk)
-    assert await store.load(numbers) is None
-    store.save({"numbers": [1]})
-    await _rest()
-    assert disk.calls == 0
-
-
 async def test_what_a_full_disk_refused_is_written_with_what_comes_next(tmp_path: Path) -> None:
     """The file before it stays whole; nothing of it raises."""
     disk = Disk()

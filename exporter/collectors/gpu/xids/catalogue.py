@@ -10,8 +10,6 @@ from exporter.collectors.gpu.words import UNKNOWN
 from exporter.record import dataclass
 from exporter.toml import read_shipped
 
-"""Origin, scope and name of a code that is in no table."""
-
 
 @dataclass(frozen=True, slots=True)
 class XidEntry:
@@ -82,10 +80,10 @@ class Nvlink5Rule:
     v1: Bits
     v2: Bits
     status: tuple[int, ...]
-    promoted_v1: Bits | None
-    promoted_v2: Bits | None
-    promoted_action: str | None
     note: str
+    promoted_v1: Bits | None = None
+    promoted_v2: Bits | None = None
+    promoted_action: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ def parse_sxids(table: Mapping[str, Any]) -> Mapping[int, SxidEntry]:
 
 
 def parse_nvlink5(table: Mapping[str, Any]) -> tuple[Nvlink5Rule, ...]:
-    """Return the NVLink5 sub-rules of the table; raise KeyError or ValueError when malformed."""
+    """Return the NVLink5 sub-rules of the table; raise KeyError or TypeError if malformed."""
     return tuple(_nvlink5_rule(row) for row in table["rules"])
 
 
@@ -133,27 +131,10 @@ def _by_code(entries: Iterable[Any]) -> Mapping[int, Any]:
 
 
 def _nvlink5_rule(row: Mapping[str, Any]) -> Nvlink5Rule:
-    return Nvlink5Rule(
-        xid=row["xid"],
-        units=tuple(row["units"]),
-        condition=row["condition"],
-        severity=row["severity"],
-        fatal=row["fatal"],
-        action=row["action"],
-        investigate=row["investigate"],
-        origin=row["origin"],
-        v1=Bits(*row["v1"]),
-        v2=Bits(*row["v2"]),
-        status=tuple(row["status"]),
-        promoted_v1=_bits_or_none(row.get("promoted_v1")),
-        promoted_v2=_bits_or_none(row.get("promoted_v2")),
-        promoted_action=row.get("promoted_action"),
-        note=row["note"],
-    )
-
-
-def _bits_or_none(pair: list[int] | None) -> Bits | None:
-    return None if pair is None else Bits(*pair)
+    lists = {name: tuple(row[name]) for name in ("units", "status")}
+    words = ("v1", "v2", "promoted_v1", "promoted_v2")
+    bits = {name: Bits(*row[name]) for name in words if name in row}
+    return Nvlink5Rule(**{**row, **lists, **bits})
 
 
 @cache

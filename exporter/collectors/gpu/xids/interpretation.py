@@ -112,6 +112,23 @@ def _sxid(event: Event, code: int, catalogue: Catalogue) -> Iterator[tuple[str, 
     yield "fatality", fatality
 
 
+def xid_event(
+    at: float, boottime: float, uuid: str, fields: Mapping[str, str], number: int
+) -> Event:
+    """Make the event of an Xid that NVML reported of this GPU; `at` is wall clock in seconds."""
+    return Event(
+        at=at,
+        boottime=boottime,
+        type=EventType.ERROR_HW,
+        kind="xid",
+        entity_type="gpu",
+        entity_id=uuid,
+        source=NVML,
+        fields=MappingProxyType({**fields}),
+        number=number,
+    )
+
+
 def xid_item(event: Event) -> dict[str, object]:
     """Return an Xid that NVML reported as recordings have it."""
     return {"gpu": event.entity_id, "code": int(event.fields["code"])}
@@ -126,14 +143,6 @@ class RecordedXids:
     def events(self, item: Mapping[str, Any], boottime: float) -> Iterator[Event]:
         """Yield the Xid of one item."""
         self._count += 1
-        yield Event(
-            at=START_WALL + boottime - START_BOOTTIME,
-            boottime=boottime,
-            type=EventType.ERROR_HW,
-            kind="xid",
-            entity_type="gpu",
-            entity_id=str(item["gpu"]),
-            source=NVML,
-            fields=MappingProxyType({"code": str(int(item["code"]))}),
-            number=self._count,
-        )
+        at = START_WALL + boottime - START_BOOTTIME
+        fields = {"code": str(int(item["code"]))}
+        yield xid_event(at, boottime, str(item["gpu"]), fields, self._count)

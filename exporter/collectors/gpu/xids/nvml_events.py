@@ -4,12 +4,12 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from exporter.collectors.gpu.values import GpuXid
+from exporter.collectors.gpu.xids.interpretation import xid_event
 from exporter.collectors.gpu.xids.store import XidStore
-from exporter.model.event import Event, EventType
+from exporter.model.event import Event
 from exporter.model.label import clean_text
 from exporter.state import count_of, time_of
 
@@ -67,7 +67,7 @@ class GpuEvents:
         for name in ("gpu_instance", "compute_instance"):
             if message.get(name) is not None:
                 fields[name] = str(message[name])
-        self._events.append(_event(at, self._boottime(), uuid, fields, self._count))
+        self._events.append(xid_event(at, self._boottime(), uuid, fields, self._count))
         if self._store is not None:
             self._store.save(self._content())
         self.on_news()
@@ -105,20 +105,6 @@ class GpuEvents:
             self.rejected += 1
 
 
-def _event(at: float, boottime: float, uuid: str, fields: dict[str, str], number: int) -> Event:
-    return Event(
-        at=at,
-        boottime=boottime,
-        type=EventType.ERROR_HW,
-        kind="xid",
-        entity_type="gpu",
-        entity_id=uuid,
-        source="nvml",
-        fields=MappingProxyType(fields),
-        number=number,
-    )
-
-
 def _decode(kept: Mapping[str, Any]) -> tuple[list[GpuXid], list[Event]]:
     """Read what `_content` wrote; raises ValueError or TypeError for anything else."""
     xids = [
@@ -126,7 +112,7 @@ def _decode(kept: Mapping[str, Any]) -> tuple[list[GpuXid], list[Event]]:
         for uuid, code, count, at in kept["xids"]
     ]
     events = [
-        _event(
+        xid_event(
             time_of(at),
             time_of(boottime),
             clean_text(uuid),
