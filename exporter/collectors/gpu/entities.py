@@ -1,10 +1,10 @@
 """GPUs, NVLinks and NVSwitches as components of rules."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from exporter.collectors.cpu.values import Cpu
 from exporter.collectors.gpu.entity_fields import DERIVED, OF_LINKS, derived
+from exporter.collectors.gpu.labels import states
 from exporter.collectors.gpu.tools import TEXTS, text_of
 from exporter.collectors.gpu.values import Gpu, Gpus, GpuState
 from exporter.collectors.pcie.address import pci_address
@@ -60,10 +60,8 @@ def _up(state: GpuState) -> bool | None:
 
 
 def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
-    gpus = snapshot.reading(Gpus)
-    states = gpus.states if gpus else ()
-    workloads = snapshot.reading(Workloads)
-    for state, found in zip(states, derived(states, workloads), strict=True):
+    known = states(snapshot)
+    for state, found in zip(known, derived(known, snapshot.reading(Workloads)), strict=True):
         gpu = state.gpu
         addresses: list[Address] = [("gpu", gpu.uuid)]
         pci = pci_address(gpu.pci_bus_id)
@@ -80,16 +78,14 @@ def _gpus(snapshot: Snapshot) -> Iterable[Entity]:
 
 def names_of_places(snapshot: Snapshot) -> Iterable[tuple[Address, Key]]:
     """Yield the GPU of each index: a GPU lost since the start may be known by nothing else."""
-    gpus = snapshot.reading(Gpus)
-    for state in gpus.states if gpus else ():
+    for state in states(snapshot):
         if state.gpu.uuid:
             yield ("gpu", f"index {state.gpu.index}"), ("gpu", state.gpu.uuid)
 
 
 def _links(snapshot: Snapshot) -> Iterable[Entity]:
     """Yield the NVLinks that are said to be down; the others are known by their events only."""
-    gpus = snapshot.reading(Gpus)
-    for state in gpus.states if gpus else ():
+    for state in states(snapshot):
         pci = pci_address(state.gpu.pci_bus_id)
         rows = state.gpu.nvlink_up or ()
         if not state.is_fresh or not pci:
@@ -101,12 +97,12 @@ def _links(snapshot: Snapshot) -> Iterable[Entity]:
 
 def _neighbours(snapshot: Snapshot) -> Iterable[Edge]:
     """GPUs with NVLinks are each other's peers; a link is part of its GPU."""
-    gpus = snapshot.reading(Gpus)
-    linked = [s.gpu.uuid for s in (gpus.states if gpus else ()) if s.gpu.nvlink_up]
+    gpus = [state.gpu for state in states(snapshot)]
+    linked = [gpu.uuid for gpu in gpus if gpu.nvlink_up]
     for place, uuid in enumerate(linked):
         for other in linked[place + 1 :]:
             yield Edge("peer", ("gpu", uuid), ("gpu", other))
-    at = {pci_address(s.gpu.pci_bus_id): s.gpu.uuid for s in (gpus.states if gpus else ())}
+    at = {pci_address(gpu.pci_bus_id): gpu.uuid for gpu in gpus}
     for link in _links(snapshot):
         yield Edge("part_of", link.key, ("gpu", at[link.key[1].partition("/")[0]]))
 
@@ -155,10 +151,10 @@ def _gpus_on_bus(snapshot: object) -> Value:
     """Count the GPUs that should answer; graphics of a processor that nobody reads are none."""
     if not isinstance(snapshot, Snapshot):
         return None
-    pcie, gpus = snapshot.reading(Pcie), snapshot.reading(Gpus)
+    pcie = snapshot.reading(Pcie)
     if pcie is None:
         return None
-    known = {pci_address(state.gpu.pci_bus_id) for state in (gpus.states if gpus else ())}
+    known = {pci_address(state.gpu.pci_bus_id) for state in states(snapshot)}
     return sum(
         device.kind == "gpu"
         and not device.is_passed_through
@@ -205,33 +201,25 @@ def _are_read(gpus: Gpus) -> bool:
     return gpus.backend.nvml_up is not False and gpus.backend.backend not in ("none", "cache")
 
 
+_OF_GPUS: Mapping[str, tuple[Type, Callable[[Gpus], Value]]] = {
+    "gpus_missing": (Type.TEXT, _missing_gpus),
+    "fabric_clique_count": (Type.NUMBER, lambda gpus: len(_by_clique(gpus)) or None),
+    "fabric_cliques": (Type.TEXT, _cliques),
+    "gpu_backend": (Type.TEXT, lambda gpus: gpus.backend.backend),
+    "gpu_backend_reason": (Type.TEXT, lambda gpus: gpus.backend.reason),
+    "gpu_nvml_up": (Type.TRUTH, lambda gpus: gpus.backend.nvml_up),
+    "gpus_are_read": (Type.TRUTH, _are_read),
+    "gpu_backend_tried": (Type.TRUTH, lambda gpus: gpus.backend.tried or None),
+    "gpu_releases": (Type.NUMBER, lambda gpus: gpus.releases),
+    "gpu_release_overdue": (Type.TRUTH, lambda gpus: gpus.release_overdue),
+    "gpu_up_count": (Type.NUMBER, _up_gpus),
+}
 FIELDS = NodeFields(
     computed={
-        "gpus_missing": NodeField(FieldType(Type.TEXT), of_reading(Gpus, _missing_gpus)),
-        "fabric_clique_count": NodeField(
-            FieldType(Type.NUMBER), of_reading(Gpus, lambda gpus: len(_by_clique(gpus)) or None)
-        ),
-        "fabric_cliques": NodeField(FieldType(Type.TEXT), of_reading(Gpus, _cliques)),
-        "gpu_backend": NodeField(
-            FieldType(Type.TEXT), of_reading(Gpus, attrgetter("backend.backend"))
-        ),
-        "gpu_backend_reason": NodeField(
-            FieldType(Type.TEXT), of_reading(Gpus, attrgetter("backend.reason"))
-        ),
-        "gpu_nvml_up": NodeField(
-            FieldType(Type.TRUTH), of_reading(Gpus, attrgetter("backend.nvml_up"))
-        ),
-        "gpus_are_read": NodeField(FieldType(Type.TRUTH), of_reading(Gpus, _are_read)),
-        "gpu_backend_tried": NodeField(
-            FieldType(Type.TRUTH), of_reading(Gpus, lambda gpus: gpus.backend.tried or None)
-        ),
-        "gpu_releases": NodeField(FieldType(Type.NUMBER), of_reading(Gpus, attrgetter("releases"))),
-        "gpu_release_overdue": NodeField(
-            FieldType(Type.TRUTH), of_reading(Gpus, attrgetter("release_overdue"))
-        ),
-        "gpu_up_count": NodeField(FieldType(Type.NUMBER), of_reading(Gpus, _up_gpus)),
-        "gpu_pci_count": NodeField(FieldType(Type.NUMBER), _gpus_on_bus),
+        name: NodeField(FieldType(kind), of_reading(Gpus, say))
+        for name, (kind, say) in _OF_GPUS.items()
     }
+    | {"gpu_pci_count": NodeField(FieldType(Type.NUMBER), _gpus_on_bus)}
 )
 
 

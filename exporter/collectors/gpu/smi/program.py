@@ -100,11 +100,6 @@ class NvidiaSmiBackend:
         self._deadline.took(loop.time() - started)
         return answer
 
-    @property
-    def deadline_secs(self) -> float:
-        """The seconds that the next pass may take."""
-        return self._deadline.secs
-
     async def close(self) -> None:
         """End what the last run has left behind: nothing else runs between two passes."""
         self._orphans.end(PROGRAM)
