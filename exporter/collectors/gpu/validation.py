@@ -1,17 +1,16 @@
 """Drops implausible GPU values: out of bounds, all bits set, or a sudden 0 °C."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from exporter.collectors.gpu.parts import ALL_ONES, SENTINELS, Bounds, declared
 from exporter.collectors.gpu.values import Gpu, GpuProcess, MigInstance
 
-BOUNDS: dict[str, Bounds] = {
-    name: bounds
-    for kind in (GpuProcess, MigInstance, Gpu)
-    for name, bounds in declared(kind, "bounds").items()
+_BOUNDS_OF: dict[type, Mapping[str, Bounds]] = {
+    kind: declared(kind, "bounds") for kind in (GpuProcess, MigInstance, Gpu)
 }
+BOUNDS = {name: bounds for found in _BOUNDS_OF.values() for name, bounds in found.items()}
 """Lowest and highest plausible value by field."""
 
 PARTS = (
@@ -58,24 +57,20 @@ def drop_implausible(gpu: Gpu) -> tuple[Gpu, tuple[str, ...]]:
     """Give the GPU without implausible values, and the names of the fields that had one."""
     rejected: list[str] = []
     gpu = _within_bounds(gpu, rejected)
-    instances = [_within_bounds(one, rejected, "mig_") for one in gpu.mig_instances or ()]
-    processes = [_within_bounds(one, rejected, "process_") for one in gpu.processes or ()]
-    if rejected:
-        gpu = dataclasses.replace(
-            gpu,
-            mig_instances=None if gpu.mig_instances is None else tuple(instances),
-            processes=None if gpu.processes is None else tuple(processes),
-        )
+    for field, prefix in (("mig_instances", "mig_"), ("processes", "process_")):
+        parts = getattr(gpu, field) or ()
+        kept: Any = tuple(_within_bounds(part, rejected, prefix) for part in parts)
+        if kept != parts:
+            gpu = dataclasses.replace(gpu, **{field: kept})
     return gpu, tuple(dict.fromkeys(rejected))
 
 
 def _within_bounds(value: Any, rejected: list[str], prefix: str = "") -> Any:
     without: dict[str, Any] = {}
-    for field in _FIELDS[type(value)]:
+    for field, (lowest, highest) in _BOUNDS_OF[type(value)].items():
         reported = getattr(value, field)
         if reported is None:
             continue
-        lowest, highest = BOUNDS[field]
         if isinstance(reported, tuple):
             kept = tuple(
                 row for row in reported if lowest <= row[-1] <= highest and row[-1] not in ALL_ONES
@@ -88,8 +83,8 @@ def _within_bounds(value: Any, rejected: list[str], prefix: str = "") -> Any:
             or reported == SENTINELS.get(field)
         ):
             without[field] = None
-    for part, whole in _PARTS_OF[type(value)]:
-        if _exceeds(getattr(value, part), getattr(value, whole)):
+    for part, whole in PARTS:
+        if _exceeds(getattr(value, part, None), getattr(value, whole, None)):
             without[part] = None
     rejected += [f"{prefix}{field}" for field in without]
     return dataclasses.replace(value, **without) if without else value
@@ -97,14 +92,3 @@ def _within_bounds(value: Any, rejected: list[str], prefix: str = "") -> Any:
 
 def _exceeds(part: int | None, whole: int | None) -> bool:
     return part is not None and whole is not None and part > whole
-
-
-_NAMES: dict[type, set[str]] = {
-    kind: {item.name for item in dataclasses.fields(kind)}
-    for kind in (Gpu, MigInstance, GpuProcess)
-}
-_FIELDS = {kind: tuple(sorted(BOUNDS.keys() & names)) for kind, names in _NAMES.items()}
-_PARTS_OF = {
-    kind: tuple((part, whole) for part, whole in PARTS if names.issuperset((part, whole)))
-    for kind, names in _NAMES.items()
-}
