@@ -12,7 +12,7 @@ from exporter.faults.events.query import Events
 from exporter.faults.expr.compile import compile_expr
 from exporter.faults.expr.syntax import Arithmetic, Compare, Junction, Literal, Node, Not, Window
 from exporter.faults.rules.rule import Condition, Rule
-from tests.faults.rules import edges, times
+from tests.faults.rules import edges
 from tests.faults.rules.limits import LIMITS, limits
 from tests.faults.rules.shipped_rules import pinned_lines, shipped
 
@@ -96,11 +96,8 @@ def _junctions(node: Junction) -> Iterator[tuple[str, Node]]:
 
 def seen_by(mutant: Rule) -> str:
     """Return the test that sees the break; empty when none does."""
-    written = times.pinned()[mutant.id]
     if any(edges.wrong_edges(mutant, edges.pinned()[mutant.id])):
         return "test_edges"
-    if any(times.wrong_times(mutant, written)) or any(times.wrong_causes(mutant, written)):
-        return "test_times"
     line = next(x for x in pinned_lines(LIMITS) if x.split()[0] == mutant.id)
     return "test_limits" if limits(mutant) != line else ""
 

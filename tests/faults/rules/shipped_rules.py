@@ -10,7 +10,6 @@ from exporter.faults.evaluate import Evaluator
 from exporter.faults.rules.loader import RuleBook, load_rules
 from exporter.faults.rules.rule import Rule
 from exporter.faults.values import Address, Entity, Scene, Value
-from exporter.model.event import Event, EventType
 from exporter.model.verdict import Conclusions
 
 START = 10_000.0
@@ -37,11 +36,6 @@ def at_first_look(rule: Rule, fields: Mapping[str, Value]) -> Conclusions:
     scene = Scene("n", START, WALL + START, (entity,), (), (), frozenset(), kinds)
     judge = Evaluator(RuleBook((replace(rule, for_secs=0.0),)), TRAITS, stopwatch=lambda: 0.0)
     return judge.evaluate(scene)
-
-
-def repaired(kind: str, at: float) -> Event:
-    """Return an event of this kind about the whole node."""
-    return Event(WALL + at, at, EventType.ACTION_EXEC, kind, "node", "", "looks")
 
 
 ROOMS = Path(__file__).parents[2] / "collectors"
