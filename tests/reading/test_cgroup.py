@@ -2,192 +2,64 @@
 
 import random
 import re
+from pathlib import Path
 
 import pytest
 
 from exporter.reading.cgroup import NOBODY, CgroupOwner, parse_cgroup, roots_of_kubelet
+from exporter.toml import tomllib
 
-CID = "4f" * 32
+CID, UID, STATIC = "c0" * 32, "aaaaaaaa-0000-4000-8000-000000000001", "ab" * 16
 OUTER = "0d" * 32
-UID = "3b1f0f6e-58c1-4b0e-9c0a-1f6f0d3c2b1a"
-UID_ = UID.replace("-", "_")
-STATIC = "ab" * 16
-
-IN_POD = CgroupOwner(CID, UID)
-
-LAYOUTS = {
-    "v2 systemd containerd": (
-        (
-            f"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{UID_}.slice"
-            f"/cri-containerd-{CID}.scope"
-        ),
-        IN_POD,
-    ),
-    "v2 systemd containerd, guaranteed": (
-        f"0::/kubepods.slice/kubepods-pod{UID_}.slice/cri-containerd-{CID}.scope",
-        IN_POD,
-    ),
-    "v2 systemd CRI-O": (
-        (
-            f"0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod{UID_}.slice"
-            f"/crio-{CID}.scope"
-        ),
-        IN_POD,
-    ),
-    "v2 systemd CRI-O with a child cgroup": (
-        f"0::/kubepods.slice/kubepods-pod{UID_}.slice/crio-{CID}.scope/container",
-        IN_POD,
-    ),
-    "v2 systemd Docker": (
-        f"0::/kubepods.slice/kubepods-pod{UID_}.slice/docker-{CID}.scope",
-        IN_POD,
-    ),
-    "v2 cgroupfs": (f"0::/kubepods/burstable/pod{UID}/{CID}", IN_POD),
-    "v2 cgroupfs, guaranteed": (f"0::/kubepods/pod{UID}/{CID}", IN_POD),
-    "v2 cgroupfs CRI-O": (f"0::/kubepods/besteffort/pod{UID}/crio-{CID}", IN_POD),
-    "v2 below a kubelet cgroup": (
-        (
-            f"0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice"
-            f"/kubelet-kubepods-burstable-pod{UID_}.slice/cri-containerd-{CID}.scope"
-        ),
-        IN_POD,
-    ),
-    "v2 cgroupfs below a kubelet cgroup": (
-        f"0::/kubelet/kubepods/besteffort/pod{UID}/{CID}",
-        IN_POD,
-    ),
-    "v2 seen from another cgroup namespace": (
-        f"0::/../../kubepods-burstable-pod{UID_}.slice/cri-containerd-{CID}.scope",
-        IN_POD,
-    ),
-    "v1 systemd with colons": (
-        (
-            f"13:memory:/system.slice/containerd.service/kubepods-besteffort-pod{UID_}.slice"
-            f":cri-containerd:{CID}"
-        ),
-        IN_POD,
-    ),
-    "v2 static pod": (
-        f"0::/kubepods.slice/kubepods-pod{STATIC}.slice/cri-containerd-{CID}.scope",
-        CgroupOwner(CID, STATIC),
-    ),
-    "a container started inside a pod's container": (
-        f"0::/kubepods/burstable/pod{UID}/{CID}/docker/{OUTER}",
-        IN_POD,
-    ),
-    "a pod without a container, as for its sandbox": (
-        f"0::/kubepods/burstable/pod{UID}",
-        CgroupOwner(pod_uid=UID),
-    ),
-    "Docker, systemd": (
-        f"0::/system.slice/docker-{CID}.scope",
-        CgroupOwner(CID),
-    ),
-    "Docker, cgroupfs": (f"11:devices:/docker/{CID}", CgroupOwner(CID)),
-    "Docker inside Docker": (
-        f"0::/docker/{OUTER}/docker/{CID}",
-        CgroupOwner(OUTER),
-    ),
-    "rootless Docker": (
-        f"0::/user.slice/user-1000.slice/user@1000.service/user.slice/docker-{CID}.scope",
-        CgroupOwner(unit=f"user-1000.slice/{CID[:12]}"),
-    ),
-    "Podman": (
-        f"0::/machine.slice/libpod-{CID}.scope/container",
-        CgroupOwner(CID),
-    ),
-    "rootless Podman": (
-        f"0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-{CID}.scope",
-        CgroupOwner(unit=f"user-1000.slice/{CID[:12]}"),
-    ),
-    "a Podman quadlet": (
-        f"0::/system.slice/web.service/libpod-payload-{CID}",
-        CgroupOwner(unit="web.service"),
-    ),
-    "ECS": (f"0::/ecs/{'7' * 32}/{CID}", CgroupOwner(CID)),
-    "the monitor of a container is not the container": (
-        f"0::/machine.slice/libpod-conmon-{CID}.scope",
-        CgroupOwner(unit=f"libpod-conmon-{CID}.scope"),
-    ),
-    "a service": ("0::/system.slice/ssh.service", CgroupOwner(unit="ssh.service")),
-    "a service's child cgroup": (
-        "0::/system.slice/triton.service/workers/3",
-        CgroupOwner(unit="triton.service"),
-    ),
-    "a session": (
-        "0::/user.slice/user-1000.slice/session-3.scope",
-        CgroupOwner(unit="user-1000.slice"),
-    ),
-    "a user's service": (
-        "0::/user.slice/user-1000.slice/user@1000.service/app.slice/jupyter.service",
-        CgroupOwner(unit="user-1000.slice"),
-    ),
-    "Slurm, v2": (
-        "0::/system.slice/slurmstepd.scope/job_1009/step_0/user/task_0",
-        CgroupOwner(unit="slurm/job_1009"),
-    ),
-    "Slurm, v1": (
-        "5:devices:/slurm/uid_1000/job_1009/step_0",
-        CgroupOwner(unit="slurm/job_1009"),
-    ),
-    "Slurm with several daemons on a node": (
-        "0::/system.slice/node1_slurmstepd.scope/job_7/step_batch",
-        CgroupOwner(unit="slurm/job_7"),
-    ),
-    "Docker at the root of a version 1 hierarchy": (f"2:cpu:/docker-{CID}", CgroupOwner(CID)),
-    "LXC before version 4": ("0::/lxc/web/system.slice", CgroupOwner(unit="lxc/web")),
-    "LXC": ("0::/lxc.payload.web/system.slice", CgroupOwner(unit="lxc.payload.web")),
-    "a virtual machine": (
-        r"0::/machine.slice/machine-qemu\x2d1\x2dtrain.scope",
-        CgroupOwner(unit="machine-qemu-1-train.scope"),
-    ),
-    "a unit that somebody gave a wild name": (
-        "0::/system.slice/" + r"a\x0a\x22\x7fb.scope",
-        CgroupOwner(unit='a "\ufffdb.scope'),
-    ),
-    "no cgroup of its own": ("0::/", NOBODY),
-    "the init scope": ("0::/init.scope", NOBODY),
-    "a gone cgroup": (
-        f"0::/kubepods/burstable/pod{UID}/{CID} (deleted)",
-        IN_POD,
-    ),
-    "nothing": ("", NOBODY),
-    "not a cgroup file": ("hello\n::\n1:2\n", NOBODY),
-    "a name that only looks like a pod": (
-        "0::/system.slice/podman.service",
-        CgroupOwner(unit="podman.service"),
-    ),
-    "a short id outside a pod": ("0::/mine/abcdef123456", NOBODY),
-}
-
-
 VICTIM = "99999999-9999-4999-8999-999999999999"
 VICTIM_CID = "e5" * 32
 FORGED = (
     f"kubepods.slice/kubepods-pod{VICTIM.replace('-', '_')}.slice/cri-containerd-{VICTIM_CID}.scope"
 )
-
-TENANTS = {
-    "a pod": (f"/kubepods.slice/kubepods-pod{UID_}.slice/cri-containerd-{CID}.scope", IN_POD),
-    "a pod seen from another": (
-        f"/../../kubepods-besteffort-pod{UID_}.slice/cri-containerd-{CID}.scope",
-        IN_POD,
-    ),
-    "a pod of cgroupfs": (f"/kubepods/burstable/pod{UID}/{CID}", IN_POD),
-    "a container": (f"/system.slice/docker-{CID}.scope", CgroupOwner(CID)),
-    "a user": (
-        "/user.slice/user-1000.slice/user@1000.service/app.slice",
-        CgroupOwner(unit=f"user-1000.slice/{VICTIM_CID[:12]}"),
-    ),
-    "a service": ("/system.slice/ci.service/runner", CgroupOwner(unit="ci.service")),
-    "a machine of LXC before version 4": ("/lxc/web/ns", CgroupOwner(unit="lxc/web")),
-    "a machine": ("/lxc.payload.web/ns", CgroupOwner(unit="lxc.payload.web")),
-    "a job": (
-        "/system.slice/slurmstepd.scope/job_1009/step_0/user",
-        CgroupOwner(unit="slurm/job_1009"),
-    ),
-    "a job of v1": ("/slurm/uid_1000/job_1009/step_0", CgroupOwner(unit="slurm/job_1009")),
+IDS = {
+    "UID_": UID.replace("-", "_"),
+    "UID": UID,
+    "STATIC": STATIC,
+    "OUTER": OUTER,
+    "OTHER_SHORT": VICTIM_CID[:12],
+    "SHORT": CID[:12],
+    "CID": CID,
 }
+"""What the words in capitals stand for, the longest words first."""
+
+IN_POD = CgroupOwner(CID, UID)
+OWNERS = {
+    "pod": IN_POD,
+    "container": CgroupOwner(CID),
+    "nobody": NOBODY,
+    "static pod": CgroupOwner(CID, STATIC),
+    "pod without a container": CgroupOwner(pod_uid=UID),
+    "outer container": CgroupOwner(OUTER),
+}
+TABLES = tomllib.loads(Path(__file__).with_name("cgroups.toml").read_text("utf-8"))
+CAPTURE = Path(__file__).resolve().parents[1] / "captures/cgroup/proc_cgroup.txt"
+RECORDED = dict(part.split("\n")[:2] for part in CAPTURE.read_text("utf-8").split("# ")[1:])
+
+
+def spelled(text: str) -> str:
+    """The text with ids in the places of their words."""
+    for word, id_ in IDS.items():
+        text = text.replace(word, id_)
+    return text
+
+
+def owner_of(word: str) -> CgroupOwner:
+    """The owner of this word, else this unit."""
+    return OWNERS.get(word) or CgroupOwner(unit=spelled(word))
+
+
+def rows(table: str) -> dict[str, tuple[str, CgroupOwner]]:
+    """The lines and their owners in a table of cgroups.toml, by name."""
+    found = TABLES[table].items()
+    return {name: (spelled(row["line"]), owner_of(row["owner"])) for name, row in found}
+
+
+LAYOUTS, TENANTS = rows("layouts"), rows("tenants")
 
 
 @pytest.mark.parametrize("prefix", ["0:", "4:memory", "1:name=systemd"])
@@ -253,8 +125,9 @@ def test_a_root_of_its_own_that_the_kubelet_has_is_known_from_our_pod(root: str,
 
 
 KIND = f"/system.slice/docker-{OUTER}.scope"
-KIND_SLICE = f"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{UID_}.slice"
-KIND_POD = f"{KIND_SLICE}/cri-containerd-{CID}.scope"
+KIND_POD = spelled(
+    "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-podUID_.slice/cri-containerd-CID.scope"
+)
 
 
 @pytest.mark.parametrize(
@@ -276,6 +149,12 @@ def test_a_kubelet_in_a_container_has_its_pods_when_ours_is_one_of_them(
 def test_every_layout_names_its_owner(text: str, owner: CgroupOwner) -> None:
     """Drivers, runtimes and nesting differ; container, pod and unit come out the same."""
     assert parse_cgroup(text) == owner
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_recorded_line_names_its_owner(name: str) -> None:
+    """The container, its pod, or the unit that started the process; a new line has its owner."""
+    assert parse_cgroup(RECORDED[name]) == owner_of(TABLES["recorded"][name])
 
 
 def test_the_hierarchy_that_says_most_wins() -> None:
