@@ -34,6 +34,10 @@ CLEARING, UNKNOWN = AlertState.CLEARING, AlertState.UNKNOWN
             ((30.0, True, False), (40.0, None, None), (100.0, True, False), (130.0, True, False)),
             [PENDING, PENDING, PENDING, ACTIVE],
         ),
+        (
+            ((30.0, True, False), (45.0, None, None), (60.0, True, False)),  # a short pause counts
+            [PENDING, PENDING, ACTIVE],
+        ),
     ],
 )
 def test_what_waits_becomes_active_or_is_forgotten(

@@ -9,7 +9,6 @@ from exporter.faults.alert_state import Alert, AlertKey, AlertState
 from exporter.faults.evaluate import MAX_ALERTS
 from exporter.model.verdict import FaultState
 from tests.faults.scenes import (
-    TRAITS,
     WALL,
     active,
     edge,
@@ -135,16 +134,6 @@ def test_a_repair_needs_no_time_to_clear(tmp_path: Path) -> None:
     assert active(judging.evaluate(scene(30, gpu(up=False), events=[event("gpu_lost", 30)]))) == []
 
 
-def test_a_fault_of_what_has_another_name_now_ends(tmp_path: Path) -> None:
-    """The card is known by its UUID: what was found under its address goes on there."""
-    judging = judge(tmp_path, rule("lost", "gpu", "events(gpu_lost, within=1h) > 0"))
-    about = ("gpu", "0000:00:00.0")
-    judging.evaluate(scene(10, events=[event("gpu_lost", 9, about)]))
-    said = judging.evaluate(scene(20, gpu()))
-    assert [each.subject.hw_id for each in said.active] == ["u0"]
-    assert ("lost", "cleared", 1) in said.transitions
-
-
 def test_a_missing_component_is_doubted_and_not_well(tmp_path: Path) -> None:
     """A GPU that is in no reading any more keeps its fault until nobody can say it for long."""
     judging = judge(tmp_path, HOT)
@@ -152,16 +141,6 @@ def test_a_missing_component_is_doubted_and_not_well(tmp_path: Path) -> None:
     assert active(judging.evaluate(scene(15))) == ["hot"]
     assert active(judging.evaluate(scene(315))) == ["hot"]
     assert active(judging.evaluate(scene(316))) == []
-
-
-def test_kinds_that_end_are_those_of_the_traits(tmp_path: Path) -> None:
-    """A process that is gone ends its fault only where processes were read."""
-    assert TRAITS.ending == {"process"}
-    judging = judge(tmp_path, rule("slow", "process", "share < 5"))
-    judging.evaluate(scene(0, thing("process", "1", share=1.0)))
-    gone = replace(scene(15), read_kinds=frozenset({"gpu"}))
-    assert active(judging.evaluate(gone)) == ["slow"]
-    assert active(judging.evaluate(scene(30))) == []
 
 
 def test_the_end_of_one_fault_hides_no_event_of_another_component(tmp_path: Path) -> None:

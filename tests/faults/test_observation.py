@@ -78,13 +78,15 @@ def test_a_counter_of_a_new_component_has_not_risen() -> None:
 
 @pytest.mark.parametrize(("apart", "number"), [(0.0, 1), (5.0, 1), (5.1, 2)])
 def test_one_xid_of_two_sources_is_one_within_five_seconds(apart: float, number: int) -> None:
-    """Whichever tells it first; another code or the same source is another one."""
+    """Whichever tells it first; another code, the same source or a later time is another one."""
     told = [xid(13, 900.0, AT_ADDRESS), xid(13, 900.0 + apart, source="nvml")]
     assert count(seen(*told)) == number
     other = [xid(13, 900.0, AT_ADDRESS), xid(31, 900.0 + apart, source="nvml")]
     assert count(seen(*other)) == 2
     same = [xid(13, 900.0), xid(13, 900.0 + apart)]
     assert count(seen(*same)) == 2
+    again = [xid(13, 920.0, source="nvml"), xid(13, 920.1, AT_ADDRESS)]
+    assert count(seen(*told, *again)) == number + 1
 
 
 def test_what_the_log_says_more_of_replaces_what_nvml_said() -> None:

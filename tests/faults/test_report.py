@@ -78,15 +78,17 @@ def test_events_that_nobody_else_counts_are_counted(tmp_path: Path) -> None:
 
 
 def test_who_uses_what_is_broken_is_affected(tmp_path: Path) -> None:
-    """Twenty users at most, each with its workload, which is named once."""
+    """Twenty users at most, each with its workload, also those that end soon after it begins."""
     users = [thing("process", str(number)) for number in range(21)]
     edges = [edge("consumes", each.key, ("gpu", "u0")) for each in users]
     edges += [edge("runs_in", each.key, ("workload", "ml")) for each in users]
-    said = judge(tmp_path, HOT).evaluate(scene(0, gpu(heat=90.0), *users, edges=edges))
+    judging = judge(tmp_path, HOT)
+    said = judging.evaluate(scene(0, gpu(heat=90.0), *users, edges=edges))
     names = [subject.hw_id for subject in fault(said, "hot").affected]
     assert fault(said, "hot").affected[0] == Subject("workload", "workload", "ml", "ml")
     assert names == ["ml", *(str(number) for number in range(20))]
     assert dict(said.edges) == {"consumes": 21, "waits_on": 0, "blocked_by": 22}
+    assert dict(judging.evaluate(scene(15)).edges) == dict(said.edges) | {"consumes": 0}
 
 
 def test_faults_are_shown_up_to_a_bound_the_most_severe_first(tmp_path: Path) -> None:

@@ -39,9 +39,9 @@ def test_events_are_found_oldest_first_whatever_they_are_about() -> None:
 
 
 def test_of_equal_events_the_latest_are_kept() -> None:
-    """Sixty-four of one code and component; a count above is a count of so many."""
-    kept = store(*(xid(13, float(n)) for n in range(65)))
-    assert moments(kept.matching([GPU], XIDS, 100.0)) == [float(n) for n in range(1, 65)]
+    """Sixty-four of one code and component; they push out no other code."""
+    kept = store(xid(48, 0.0), *(xid(13, float(n)) for n in range(65)))
+    assert moments(kept.matching([GPU], XIDS, 100.0)) == [float(n) for n in range(65)]
 
 
 def test_where_there_is_no_room_the_quiet_one_goes() -> None:
