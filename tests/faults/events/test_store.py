@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
-from exporter.faults.events.store import EventStore, addresses_of
+from exporter.faults.events.store import EventStore, addresses_of, number_of
+from exporter.faults.expr.parser import parse_expression
+from exporter.faults.expr.syntax import Compare
 from exporter.faults.values import Address
 from exporter.model.event import Event
 from tests.faults.scenes import event, xid
@@ -126,3 +128,46 @@ def test_an_end_counts_where_it_is_asked_for(
     end = event("xid", 3.0, code="13", ended="yes")
     kept = store(xid(13, 1.0), xid(13, 3.0), end, event("xid", 4.0, code="13", word="no"))
     assert moments(kept.matching([GPU], XIDS._replace(filters=filters), 10.0)) == expected
+
+
+TOLD = (
+    {"code": "13", "gpc": "4", "tpc": "6", "pid": "7"},
+    {"code": "13", "gpc": "4", "tpc": "6", "pid": "7"},
+    {"code": "13", "gpc": "4", "tpc": "6", "pid": "8"},
+    {"code": "13", "gpc": "4", "tpc": "1", "pid": "9"},
+    {"code": "13", "gpc": "2", "tpc": "1", "pid": "9"},
+    {"code": "13", "gpc": "2", "tpc": "1", "pid": "9"},
+    {"code": "13", "pid": "10"},  # a line without a place
+    {"code": "31", "gpc": "4", "tpc": "6", "pid": "11"},
+)
+
+
+def counted(source: str) -> int:
+    """What an expression that counts events finds among those above."""
+    told = (replace(event("xid", float(at)), fields=fields) for at, fields in enumerate(TOLD))
+    kept = store(*told)
+    tree = parse_expression(f"{source} > 0")
+    assert isinstance(tree, Compare)
+    assert isinstance(tree.left, Events)
+    return number_of(kept.matching([GPU], tree.left, 60.0), tree.left)
+
+
+@pytest.mark.parametrize(
+    ("source", "number"),
+    [
+        ("events(xid, within=1h)", 8),
+        ("events(xid, code=13, within=1h)", 7),
+        ("events(xid, code=13, alike=[gpc, tpc], within=1h)", 3),
+        ("events(xid, code=13, alike=gpc, within=1h)", 4),
+        ("events(xid, alike=[gpc, tpc], within=1h)", 4),
+        ("events(xid, code=13, differ=pid, within=1h)", 4),
+        ("events(xid, code=13, differ=[gpc, tpc], within=1h)", 3),
+        ("events(xid, code=13, alike=[gpc, tpc], differ=pid, within=1h)", 2),
+        ("events(xid, code=13, alike=colour, within=1h)", 0),
+        ("events(xid, code=13, differ=colour, within=1h)", 0),
+        ("events(xid, code=13, alike=gpc, differ=pid, within=58s)", 2),
+    ],
+)
+def test_events_are_counted_by_what_they_share(source: str, number: int) -> None:
+    """The largest group that is alike, different values, both; what lacks a field is left out."""
+    assert counted(source) == number
