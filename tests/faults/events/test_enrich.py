@@ -1,89 +1,119 @@
-"""What the tables add to an event."""
-
-from dataclasses import replace
+"""What an event is given beside what it says: by its kind, its code, and for its kind only."""
 
 import pytest
 
 from exporter.collectors.kernel_log.events import KernelLines
-from exporter.model.event import Event
 from tests.faults.events.feeding import interpreted
 from tests.faults.scenes import event
 
-XID = "NVRM: Xid (PCI:0000:3b:00): "
-LINK_DOWN = (
-    f"{XID}149, NETIR_LINK_DOWN  Fatal   XC0 i0 Link 07 "
-    "(0x00400011 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)"
-)
-VICTIM = (
-    f"{XID}145, RLW_SRC_TRACK Nonfatal XC1 i0 Link 12 "
-    "(0x00000007 0x00000004 0x00000000 0x00000000 0x00000000 0x00000000)"
-)
-SWITCH = "nvidia-nvswitch1: SXid (PCI:0000:86:00.0): "
+NETIR = {"unit": "NETIR_LINK_DOWN", "severity": "Fatal", "info": "0x00400011", "status": "0x0"}
 
 
-def of_line(line: str) -> Event:
-    """The one event in a line of the kernel log."""
-    (event,) = map(interpreted, KernelLines().events(line, 10_000.0))
-    return event
+def added(kind: str, **fields: str) -> dict[str, str]:
+    """The fields that an event of this kind has afterwards and had not before."""
+    told = event(kind, 1.0, ("gpu", "u0"), "kernel_log", **fields)
+    found = interpreted(told).fields
+    return {name: value for name, value in found.items() if name not in fields}
+
+
+def registers(*words: int) -> str:
+    """Seven registers as a line of Xid 74 prints them."""
+    return ", ".join(f"0x{word:x}" for word in (*words, 0, 0, 0, 0, 0)[:7])
 
 
 @pytest.mark.parametrize(
-    ("line", "name", "value"),
+    ("kind", "fields", "expected"),
     [
-        (f"{XID}79, GPU has fallen off the bus.", "severity_class", "critical"),
-        (f"{XID}999, new", "origin", "unknown"),
-        (LINK_DOWN, "fatal", "yes"),
-        (VICTIM, "fatal", "no"),
-        (
-            f"{XID}74, NVLink: fatal error on link 6(0x10, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",
-            "fatal",
-            "yes",
-        ),
-        (
-            f"{XID}74, NVLink: error on link 6(0x2, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",
-            "fatal",
-            "no",
-        ),
-        (f"{SWITCH}12022, Fatal, Link 21 egress input ECC DBE error", "fatal", "yes"),
-        (f"{SWITCH}12023, Non-fatal, Link 21 egress output ECC error limit", "fatal", "no"),
+        ("hung_task", {"code": "79"}, {}),
+        ("gpu_recovery_action", {"action": "none"}, {"ended": "yes"}),
+        ("gpu_recovery_action", {"action": "reset"}, {}),
+        ("hung_task", {"action": "none"}, {}),
+        ("segfault", {"library": "libcudart.so.12"}, {"gpu_library": "yes", "on_gpu": "yes"}),
+        ("process_trap", {"library": "libnccl.so.2.21"}, {"gpu_library": "yes", "on_gpu": "yes"}),
+        ("segfault", {"library": "libc.so.6"}, {"gpu_library": "no", "on_gpu": "no"}),
+        ("segfault", {}, {"gpu_library": "no", "on_gpu": "no"}),
+        ("mce", {"status": hex(1 << 61)}, {"uncorrected": "yes"}),
+        ("mce", {"status": hex(1 << 62 | 1 << 60)}, {"uncorrected": "no"}),
+        ("mce", {"status": "0x0", "exception": "5"}, {"uncorrected": "yes"}),
+        ("mce", {"bank": "4"}, {}),
+        ("hung_task", {"status": "D"}, {}),
+        ("xid", {"code": "new"}, {}),
+        ("sxid", {"code": "new"}, {}),
     ],
 )
-def test_a_code_is_given_its_meaning(line: str, name: str, value: str) -> None:
-    """Severity, origin and fatality come from the line first and from the tables second."""
-    assert of_line(line).fields[name] == value
+def test_only_its_own_kind_is_given_a_field(
+    kind: str, fields: dict[str, str], expected: dict[str, str]
+) -> None:
+    """A recovery action that is over, a crash in a library of CUDA, a machine check.
+
+    Bit 61 of the status of a machine check, or an exception, says that it was not corrected. A code
+    that is no number has no meaning.
+    """
+    assert added(kind, **fields) == expected
+
+
+def test_an_xid_has_meaning_severity_origin_and_advice() -> None:
+    """As the table says them; numbers of links mean something for the codes of links only."""
+    lost = {
+        "meaning": "GPU no longer answers on PCIe",
+        "severity_class": "critical",
+        "origin": "bus",
+        "advice": "reboot_node",
+    }
+    assert added("xid", code="79") == lost
+    assert added("xid", code="79", info="0x1") == lost
+    assert added("xid", code="999")["origin"] == "unknown"
+
+
+def test_an_xid_of_a_link_is_decoded_where_it_has_its_numbers() -> None:
+    """The advice is that of its parts; without them that of the table."""
+    assert added("xid", code="149", **NETIR) == {
+        **added("xid", code="149"),
+        "fatal": "yes",
+        "advice": "reset_gpu",
+    }
+    assert added("xid", code="149")["advice"] == "decode_nvlink"
+    victim = {"unit": "RLW_SRC_TRACK", "severity": "Nonfatal", "info": "0x7", "status": "0x4"}
+    assert added("xid", code="145", **victim)["fatal"] == "no"
 
 
 def test_what_a_partition_says_is_about_its_disk() -> None:
     """Errors of nvme1n1p1 are errors of nvme1n1."""
     line = "Buffer I/O error on dev nvme1n1p1, logical block 1024, lost async page write"
-    assert of_line(line).entity_id == "nvme1n1"
+    (found,) = map(interpreted, KernelLines().events(line, 10_000.0))
+    assert found.entity_id == "nvme1n1"
 
 
 @pytest.mark.parametrize(
-    ("fields", "uncorrected"),
+    ("words", "fatal"),
     [
-        ({"status": hex(1 << 61)}, "yes"),
-        ({"status": hex(1 << 62 | 1 << 60)}, "no"),
-        ({"status": "0x0", "exception": "5"}, "yes"),
-        ({"bank": "4"}, None),
+        ((0, 0, 0, 0, 0), "yes"),  # it says nothing: better believed
+        ((1 << 0 | 1 << 20, 0, 0, 0, 1 << 20), "no"),
+        ((1 << 0, 0, 1 << 13), "yes"),
+        ((0x10, 0), "yes"),
+        ((0x100000, 0), "no"),
     ],
 )
-def test_a_machine_check_says_whether_it_was_corrected(
-    fields: dict[str, str], uncorrected: str | None
+def test_registers_tell_whether_a_link_is_broken(words: tuple[int, ...], fatal: str) -> None:
+    """Unless all their bits say that something else went wrong, or was corrected."""
+    assert added("xid", code="74", registers=registers(*words))["fatal"] == fatal
+
+
+@pytest.mark.parametrize(
+    ("fields", "fatal", "fatality", "meaning"),
+    [
+        ({"code": "12022"}, "yes", "fatal_port", "port egress: uncorrectable ECC error"),
+        ({"code": "12022", "severity": "Non-fatal"}, "no", "fatal_port", "port egress"),
+        ({"code": "12023"}, "no", "corrected", "port egress: corrected ECC errors"),
+        ({"code": "10003", "severity": "FATAL"}, "yes", "fatal_fabric", "switch host"),
+        ({"code": "99999", "text": "new words"}, "no", "unknown", "new words"),
+        ({"code": "99999"}, "no", "unknown", "unknown"),
+    ],
+)
+def test_a_switch_error_is_as_fatal_as_its_line_says(
+    fields: dict[str, str], fatal: str, fatality: str, meaning: str
 ) -> None:
-    """By bit 61 of its status, or by being an exception; without a status nothing is known."""
-    found = interpreted(replace(event("mce", 1.0), fields=fields))
-    assert found.fields.get("uncorrected") == uncorrected
-
-
-def test_a_status_of_another_kind_of_event_is_none_of_a_machine_check() -> None:
-    """The same word in another event means something else and stays as it is."""
-    other = event("hung_task", 1.0, status="D")
-    assert interpreted(other) is other
-
-
-@pytest.mark.parametrize("kind", ["xid", "sxid"])
-def test_a_code_that_is_no_number_has_no_meaning(kind: str) -> None:
-    """Nothing is added to it."""
-    strange = event(kind, 1.0, code="new")
-    assert interpreted(strange) is strange
+    """Where the line has no word the table decides; what no table has is told in its own words."""
+    found = added("sxid", **fields)
+    assert (found["fatal"], found["fatality"]) == (fatal, fatality)
+    assert found["meaning"].startswith(meaning)

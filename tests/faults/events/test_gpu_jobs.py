@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 import pytest
 
-from exporter.collectors.workloads.jobs import GpuJobs
+from exporter.collectors.workloads.jobs import MAX_REMEMBERED, GpuJobs
 from exporter.collectors.workloads.values import GpuClient, Workload, Workloads
 from exporter.model.snapshot import Snapshot
 from tests.faults.scenes import event
@@ -98,3 +98,28 @@ def test_of_two_jobs_with_processes_of_one_name_the_later_is_meant() -> None:
     known.see(Snapshot("n", 2, 1e9, 2.0, 0.0, MappingProxyType(readings), ()))
     unseen = known.interpret(event("xid", 0, code="31", pid="9", name="train"))
     assert unseen.fields["job"] == "ml/new-0/main"
+
+
+def test_jobs_are_remembered_up_to_a_bound() -> None:
+    """The one seen first is forgotten first."""
+    known = GpuJobs()
+
+    def see(pid: int) -> None:
+        clients = (GpuClient(pid, (), name=f"job{pid}"),)
+        readings: dict[type, object] = {Workloads: Workloads("ok", clients=clients)}
+        known.see(Snapshot("n", pid, 1e9, 0.0, 0.0, readings))
+
+    def job_of(pid: int) -> str | None:
+        return known.interpret(event("xid", 1.0, code="31", pid=str(pid))).fields.get("job")
+
+    for pid in range(MAX_REMEMBERED):
+        see(pid)
+    assert (MAX_REMEMBERED, job_of(0)) == (5000, "job0")
+    see(5000)
+    assert (job_of(0), job_of(1), job_of(5000)) == (None, "job1", "job5000")
+
+
+def test_other_events_have_no_job() -> None:
+    """They stay as they are, also where they name a process on a GPU."""
+    other = event("hung_task", 1.0, pid="7")
+    assert jobs(GpuClient(7, ())).interpret(other) is other
