@@ -150,7 +150,7 @@ def judge(folder: Path, text: str) -> Evaluator:
     return Evaluator(rules, SUBJECTS, stopwatch=lambda: 0.0)
 
 
-def rule(name: str, entity: str, when: str, **more: object) -> str:
+def rule(name: str, entity: str, when: str, /, **more: object) -> str:
     """One rule as TOML."""
     keys: Mapping[str, object] = {
         "id": name,

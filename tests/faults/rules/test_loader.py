@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from exporter.faults.rules.loader import load_rules
 from tests.faults.scenes import VOCABULARY, book, rule
 
@@ -102,7 +100,7 @@ def test_a_typo_in_the_toml_costs_its_rule(tmp_path: Path) -> None:
 
 
 def test_every_mistake_of_every_kind_is_said_at_once(tmp_path: Path) -> None:
-    """An unknown table, a rule twice, in two files, a cause that is none: the rest counts."""
+    """An unknown table, a rule twice, in two files, a cause that is none, keys that are missing."""
     (tmp_path / "a.toml").write_text("[typo]\n" + GOOD + GOOD)
     cause = [{"rule": "nowhere", "via": "same"}, {"rule": "gone", "via": "same"}]
     more = rule("lost", "gpu", "heat > 1", explained_by=cause) + rule("kept", "gpu", "heat > 1")
@@ -115,15 +113,12 @@ def test_every_mistake_of_every_kind_is_said_at_once(tmp_path: Path) -> None:
         "there is no rule nowhere, gone",
         "is also in ",
     ]
+    assert loaded.mistakes[-1].sentence.endswith("a.toml")
     assert dict(loaded.skipped)["invalid"] == 4
-
-
-def test_rules_beyond_the_last_are_said(tmp_path: Path) -> None:
-    """How many there may be is no secret."""
-    loaded = book(tmp_path, "".join(rule(f"r{n}", "gpu", "heat > 1") for n in range(1002)))
-    assert len(loaded.rules) == 1000
-    said = [each.sentence for each in loaded.mistakes]
-    assert said == ["the last 2 rules are left out: there may be 1000 in all"]
+    said = map(str, book(tmp_path, '[[rule]]\nid = "a"\n').mistakes)
+    assert [line.rpartition(": ")[0].rpartition(": ")[2] for line in said] == [
+        *("entity", "when", "severity", "summary", "action"),
+    ]
 
 
 def test_all_mistakes_are_said_at_once_with_their_place(tmp_path: Path) -> None:
@@ -147,56 +142,6 @@ def test_all_mistakes_are_said_at_once_with_their_place(tmp_path: Path) -> None:
         "severity: is 'loud', but must be one of critical, warning, info",
         "summary, character 1: gpu has no field heet",
     ]
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "words"),
-    [
-        ("entity", "gpuu", "no kind of component; did you mean gpu?"),
-        ("id", "Bad Id!", "must be letters, digits and underscores"),
-        ("when", 5, "must be a text"),
-        ("when", "", "must be a text"),
-        ("clear", "heat", "must be a condition"),
-        ("only_if", "state == 3", "a text with something that is none"),
-        ("for", "25h", "at most 24h"),
-        ("lasts", "state", "compares a text with something that is none"),
-        ("lasts", "foo", "gpu has no field foo"),
-        ("confidence", 2, "must be a number above 0, at most 1"),
-        ("layer", "sky", "must be one of power"),
-        ("symptom", "yes", "must be true or false"),
-        ("explained_by", [{"rule": "good"}], "with rule, via"),
-        ("explained_by", [{"rule": "good", "via": "magic"}], "is no relation"),
-        ("explained_by", [{"rule": "good", "via": "same", "weak": 1}], "true or false"),
-        ("explained_by", [{"rule": "gone", "via": "same"}], "there is no rule gone"),
-        ("summary", "{name.__class__}", "no related name"),
-        ("summary", "{name!r}", "braces hold the name of a field"),
-        ("summary", "{0}", "braces hold the name of a field"),
-        ("summary", "x" * 501, "longer than 500"),
-    ],
-)
-def test_each_kind_of_mistake_has_its_sentence(
-    tmp_path: Path, key: str, value: object, words: str
-) -> None:
-    """What is wrong and what would be right can be read from the message."""
-    keys: dict[str, object] = {"name": "bad", "entity": "gpu", "when": "heat > 1"}
-    table = {**keys, "id" if key == "id" else key: value}
-    name, entity, when = (table.pop(word) for word in ("name", "entity", "when"))
-    text = rule(str(table.pop("id", name)), str(entity), "heat > 1", **table)
-    if key == "when":
-        text = text.replace('when = "heat > 1"', f"when = {value!r}".replace("'", '"'))
-    said = [mistake.sentence for mistake in book(tmp_path, GOOD + text).mistakes]
-    assert when is not None
-    assert any(words in sentence for sentence in said), said
-
-
-def test_a_rule_needs_its_keys_and_its_own_name(tmp_path: Path) -> None:
-    """Missing keys and a name used twice are mistakes."""
-    said = [str(each) for each in book(tmp_path, '[[rule]]\nid = "a"\n').mistakes]
-    assert [line.rpartition(": ")[0].rpartition(": ")[2] for line in said] == [
-        *("entity", "when", "severity", "summary", "action"),
-    ]
-    twice = book(tmp_path, GOOD + GOOD).mistakes
-    assert [each.sentence for each in twice] == ["is there twice"]
 
 
 def test_an_unreadable_file_does_not_make_others_wrong(tmp_path: Path) -> None:
