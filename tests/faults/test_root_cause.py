@@ -1,6 +1,7 @@
 """Root causes: through the graph, in time, whatever circles the rules allow."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.persistence import SavedFaults, decode, to_text
-from exporter.faults.values import Entity
+from exporter.faults.values import Entity, Scene, Value
 from exporter.model.event import Event
 from exporter.model.verdict import Cause, Conclusions, Edge
 from tests.faults.scenes import active, edge, event, fault, gpu, judge, rule, scene, thing, xid
@@ -16,7 +17,9 @@ from tests.faults.scenes import active, edge, event, fault, gpu, judge, rule, sc
 BELOW = edge("below", ("pcie", "card"), ("pcie", "port"))
 
 
-def explained(name: str, entity: str, when: str, *causes: dict[str, str], **more: object) -> str:
+def explained(
+    name: str, entity: str, when: str, *causes: Mapping[str, object], **more: object
+) -> str:
     """A rule that these others may explain."""
     return rule(name, entity, when, explained_by=list(causes), **more)
 
@@ -26,14 +29,190 @@ def path(said: Conclusions, name: str) -> list[tuple[str, str, str]]:
     return [(step.rule, step.subject.hw_id, step.via) for step in fault(said, name).causes]
 
 
-def test_a_cause_on_the_same_component_explains(tmp_path: Path) -> None:
-    """The effect names the cause, the cause names nobody and is the root."""
-    text = rule("hot", "gpu", "heat > 85") + explained(
-        "slow", "gpu", "clock[sm] < 5", {"rule": "hot", "via": "same"}
+def look(now: float, *told: Event, **fields: Value) -> Scene:
+    """What is seen of one GPU."""
+    return scene(now, gpu(**fields), events=told)
+
+
+def same(rule: str, **more: object) -> dict[str, object]:
+    """An explanation by a fault of the same component."""
+    return {"rule": rule, "via": "same", **more}
+
+
+HOT = rule("hot", "gpu", "heat > 85")
+TOLD = rule("told", "gpu", "events(xid, within=24h) > 0")
+LOST = rule("lost", "gpu", "not up")
+ALARM = {"for": "60s"}
+CRITICAL = {"severity": "critical"}
+CIRCLE = (
+    explained("a", "gpu", "heat > 1", same("c"), layer="driver")
+    + explained("b", "gpu", "errors > 1", same("a"), layer="thermal")
+    + explained("c", "gpu", "not up", same("b"), layer="bus")
+)
+THEN = "events(io_error, within=1h) > 0"
+SHORTLY_BEFORE = TOLD + explained("then", "gpu", THEN, same("told", within="60s"))
+SLOW_BY_HEAT = HOT + explained("slow", "gpu", "errors > 0", same("hot"))
+EARLY_SYMPTOM = explained("then", "gpu", THEN, same("told", ahead="60s")) + TOLD
+
+
+WAYS: dict[str, tuple[str, list[Scene], dict[str, str]]] = {
+    "the effect names its cause, which is the root": (
+        SLOW_BY_HEAT,
+        [look(0, heat=90.0, errors=1.0)],
+        {"slow": "hot", "hot": ""},
+    ),
+    "nothing explains itself": (
+        explained("hot", "gpu", "heat > 85", same("hot")),
+        [look(0, heat=90.0)],
+        {"hot": ""},
+    ),
+    "of a circle at one moment the lowest layer is the root": (
+        CIRCLE,
+        [look(0, heat=2.0, errors=2.0, up=False)],
+        {"a": "c b", "b": "", "c": "b"},
+    ),
+    "of a circle the earlier is the root, whatever its layer": (
+        CIRCLE,
+        [look(0, heat=2.0, errors=0.0, up=True), look(15, heat=2.0, errors=2.0, up=False)],
+        {"a": "", "b": "a", "c": "b a"},
+    ),
+    "what stands outside explains a circle, the strongest of all that do": (
+        rule("early", "gpu", "events(io_error, within=1h) > 0")
+        + rule("late", "gpu", "events(gpu_lost, within=1h) > 0")
+        + explained("a", "gpu", "heat > 1", same("b"), same("late"), same("early"))
+        + explained("b", "gpu", "errors > 1", same("a"), layer="driver"),
+        [look(10, event("io_error", 1.0), event("gpu_lost", 2.0), heat=2.0, errors=2.0)],
+        {"a": "early", "b": "a early"},
+    ),
+    "what followed from a fault does not explain its return": (
+        explained("down", "gpu", "not up", same("errors"))
+        + explained("errors", "gpu", "errors > 0", same("down")),
+        [
+            look(0, up=False, errors=0.0),
+            look(15, up=False, errors=1.0),
+            look(30, up=True, errors=1.0),
+            look(900, up=False, errors=2.0),
+        ],
+        {"down": "", "errors": "down"},
+    ),
+    "what was told beats what was measured, although it came later": (
+        HOT + TOLD + explained("slow", "gpu", "errors > 0", same("hot"), same("told")),
+        [look(0, heat=90.0, errors=0.0), look(30, xid(48, 20), heat=90.0, errors=1.0)],
+        {"slow": "told"},
+    ),
+    "what NVML tells without a line is told as well": (
+        HOT
+        + rule("told", "gpu", "errors > 0 or events(xid, within=1h) > 0")
+        + explained("slow", "gpu", "not up", same("hot"), same("told")),
+        [
+            look(0, heat=90.0, errors=0.0, up=True),
+            look(15, replace(xid(48, 15), raw=""), heat=90.0, errors=0.0, up=False),
+        ],
+        {"slow": "told"},
+    ),
+    "a line after its effect is no cause": (
+        SHORTLY_BEFORE,
+        [look(30, event("io_error", 10.0), xid(48, 12.5))],
+        {"then": ""},
+    ),
+    "lines of two seconds may have any order": (
+        SHORTLY_BEFORE,
+        [look(30, event("io_error", 10.0), xid(48, 11.5))],
+        {"then": "told"},
+    ),
+    "a cause before its window is none": (
+        SHORTLY_BEFORE,
+        [look(110, xid(48, 10.0), event("io_error", 100.0))],
+        {"then": ""},
+    ),
+    "a cause within its window": (
+        SHORTLY_BEFORE,
+        [look(110, xid(48, 50.0), event("io_error", 100.0))],
+        {"then": "told"},
+    ),
+    "the window counts from when a lasting cause was last seen": (
+        SHORTLY_BEFORE,
+        [look(10, xid(48, 5.0)), look(3610, xid(48, 3590.0), event("io_error", 3600.0))],
+        {"then": "told"},
+    ),
+    "a symptom may show first within `ahead`": (
+        EARLY_SYMPTOM,
+        [look(0, event("io_error", 0.0)), look(59, xid(48, 59.0))],
+        {"then": "told"},
+    ),
+    "a symptom beyond `ahead` is a root": (
+        EARLY_SYMPTOM,
+        [look(0, event("io_error", 0.0)), look(61, xid(48, 61.0))],
+        {"then": ""},
+    ),
+    "a threshold may be noticed half a minute late": (
+        SLOW_BY_HEAT,
+        [look(0, heat=40.0, errors=1.0), look(29, heat=90.0, errors=1.0)],
+        {"slow": "hot"},
+    ),
+    "what was told as a root keeps what comes later": (
+        SLOW_BY_HEAT,
+        [look(0, heat=40.0, errors=1.0), look(31, heat=90.0, errors=1.0)],
+        {"slow": "", "hot": "slow"},
+    ),
+    "what is measured may have been seen before a line": (
+        TOLD + explained("slow", "gpu", "errors > 0", same("told")),
+        [look(0, errors=1.0), look(20, xid(48, 20), errors=1.0)],
+        {"slow": "told"},
+    ),
+    "a cause minutes later follows from what was told first": (
+        explained("slow", "gpu", "heat > 85", same("lost", ahead="30m")) + LOST,
+        [look(0, heat=90.0), look(300, heat=90.0, up=False)],
+        {"lost": "slow", "slow": ""},
+    ),
+    "an alarm need not wait once its consequence is there": (
+        rule("hot", "gpu", "heat > 85", **ALARM)
+        + explained("slow", "gpu", "errors > 0", same("hot")),
+        [look(0, heat=90.0, errors=0.0), look(10, heat=90.0, errors=1.0)],
+        {"slow": "hot", "hot": ""},
+    ),
+    "a cause that ended while its effect waited is the root": (
+        LOST + explained("slow", "gpu", "errors > 0", same("lost"), **ALARM),
+        [look(at, errors=1.0, up=at > 0) for at in (0, 30, 60)],
+        {"slow": "lost"},
+    ),
+    "what is worse than the fault before is its own incident": (
+        HOT + rule("lost", "gpu", "not up", **CRITICAL),
+        [look(0, heat=90.0), look(60, heat=90.0, up=False)],
+        {"lost": ""},
+    ),
+    "the graver of two faults of one layer is the root": (
+        rule("hot", "gpu", "heat > 85", layer="memory")
+        + rule("lost", "gpu", "not up", layer="memory", **CRITICAL),
+        [look(0, heat=90.0), look(60, heat=90.0, up=False)],
+        {"hot": "lost", "lost": ""},
+    ),
+}
+WAYS |= {
+    f"on an ill component after {secs} s in the layer {layer}": (
+        rule("hot", "gpu", "heat > 85", layer="memory") + rule("odd", "gpu", "not up", layer=layer),
+        [look(0, heat=90.0), look(secs, heat=90.0, up=False)],
+        {"odd": way},
     )
-    said = judge(tmp_path, text).evaluate(scene(0, gpu(heat=90.0, **{"clock[sm]": 1.0})))
-    assert path(said, "slow") == [("hot", "u0", "same")]
-    assert fault(said, "hot").is_root
+    for secs, layer, way in (
+        *((60, "link", "hot"), (60, "memory", "hot")),
+        *((900, "link", ""), (900, "memory", "hot")),
+    )
+}
+"""By what it shows: rules, what is seen, and by fault the rules on its way to its root."""
+
+
+@pytest.mark.parametrize(("rules", "looks", "ways"), WAYS.values(), ids=WAYS)
+def test_a_fault_of_a_gpu_is_led_back_to_its_root(
+    tmp_path: Path, rules: str, looks: list[Scene], ways: dict[str, str]
+) -> None:
+    """By the rules on its way, the nearest first; a root has no way."""
+    judging = judge(tmp_path, rules)
+    for each in looks:
+        said = judging.evaluate(each)
+    found = {name: path(said, name) for name in ways}
+    assert {name: " ".join(step[0] for step in steps) for name, steps in found.items()} == ways
+    assert {step[1:] for steps in found.values() for step in steps} <= {("u0", "same")}
 
 
 def test_a_chain_is_followed_to_its_root(tmp_path: Path) -> None:
@@ -91,114 +270,6 @@ def test_what_is_near_explains_before_what_is_elsewhere(tmp_path: Path) -> None:
     judging.evaluate(scene(0, node, gpu(heat=20.0, errors=0.0)))
     said = judging.evaluate(scene(15, node, gpu(heat=90.0, errors=1.0)))
     assert path(said, "slow") == [("hot", "u0", "same")]
-
-
-def circle(folder: Path) -> Evaluator:
-    """Three rules that explain each other in a circle."""
-    return judge(
-        folder,
-        explained("a", "gpu", "heat > 1", {"rule": "c", "via": "same"}, layer="driver")
-        + explained("b", "gpu", "errors > 1", {"rule": "a", "via": "same"}, layer="thermal")
-        + explained("c", "gpu", "not up", {"rule": "b", "via": "same"}, layer="bus"),
-    )
-
-
-def test_a_circle_has_one_root_always_the_same(tmp_path: Path) -> None:
-    """Of faults that explain each other at the same moment the lowest layer is the root."""
-    said = circle(tmp_path).evaluate(scene(0, gpu(heat=2.0, errors=2.0, up=False)))
-    assert [name for name in "abc" if fault(said, name).is_root] == ["b"]
-    assert path(said, "a") == [("c", "u0", "same"), ("b", "u0", "same")]
-
-
-def test_in_a_circle_the_earlier_wins(tmp_path: Path) -> None:
-    """What was there first is the root, whatever its layer."""
-    judging = circle(tmp_path)
-    judging.evaluate(scene(0, gpu(heat=2.0, errors=0.0, up=True)))
-    said = judging.evaluate(scene(15, gpu(heat=2.0, errors=2.0, up=False)))
-    assert [name for name in "abc" if fault(said, name).is_root] == ["a"]
-
-
-def test_what_followed_from_a_fault_does_not_explain_its_return(tmp_path: Path) -> None:
-    """A link goes down and counts errors for an hour: the second time it is the root as well."""
-    judging = judge(
-        tmp_path,
-        explained("down", "gpu", "not up", {"rule": "errors", "via": "same"})
-        + explained("errors", "gpu", "errors > 0", {"rule": "down", "via": "same"}),
-    )
-    judging.evaluate(scene(0, gpu(up=False, errors=0.0)))
-    judging.evaluate(scene(15, gpu(up=False, errors=1.0)))
-    judging.evaluate(scene(30, gpu(up=True, errors=1.0)))
-    said = judging.evaluate(scene(900, gpu(up=False, errors=2.0)))
-    assert fault(said, "down").is_root
-    assert path(said, "errors") == [("down", "u0", "same")]
-
-
-def test_an_event_is_a_stronger_cause_than_a_threshold(tmp_path: Path) -> None:
-    """Where both explain, what was told beats what was measured, although it came later."""
-    causes = ({"rule": "hot", "via": "same"}, {"rule": "told", "via": "same"})
-    judging = judge(
-        tmp_path,
-        rule("hot", "gpu", "heat > 85")
-        + rule("told", "gpu", "events(xid, within=1h) > 0")
-        + explained("slow", "gpu", "errors > 0", *causes),
-    )
-    judging.evaluate(scene(0, gpu(heat=90.0, errors=0.0)))
-    said = judging.evaluate(scene(30, gpu(heat=90.0, errors=1.0), events=[xid(48, 20)]))
-    assert path(said, "slow") == [("told", "u0", "same")]
-
-
-def test_a_cause_that_came_after_its_effect_does_not_explain(tmp_path: Path) -> None:
-    """Between events two seconds are allowed for the order of lines, not more."""
-    text = rule("first", "gpu", "events(xid, within=1h) > 0") + explained(
-        "then", "gpu", "events(io_error, within=1h) > 0", {"rule": "first", "via": "same"}
-    )
-    late = [event("io_error", 10.0), xid(48, 20.0)]
-    said = judge(tmp_path, text).evaluate(scene(30, gpu(), events=late))
-    assert fault(said, "then").is_root
-    close = [event("io_error", 10.0), xid(48, 11.5)]
-    said = judge(tmp_path, text).evaluate(scene(30, gpu(), events=close))
-    assert path(said, "then") == [("first", "u0", "same")]
-
-
-@pytest.mark.parametrize(("late", "explains"), [(29.0, True), (31.0, False)])
-def test_a_threshold_may_be_noticed_half_a_minute_late(
-    tmp_path: Path, late: float, *, explains: bool
-) -> None:
-    """A cause that is measured is seen late; once its effect was told as a root, it is none."""
-    because = {"rule": "hot", "via": "same"}
-    judging = judge(
-        tmp_path, rule("hot", "gpu", "heat > 85") + explained("bad", "gpu", "errors > 0", because)
-    )
-    judging.evaluate(scene(0, gpu(heat=40.0, errors=1.0)))
-    said = judging.evaluate(scene(late, gpu(heat=90.0, errors=1.0)))
-    assert fault(said, "bad").is_root is not explains
-
-
-def test_a_cause_outside_its_window_does_not_explain(tmp_path: Path) -> None:
-    """`within` is how long before the effect the cause may have been seen."""
-    cause = {"rule": "first", "via": "same", "within": "60s"}
-    text = rule("first", "gpu", "events(xid, within=1h) > 0") + explained(
-        "then", "gpu", "events(io_error, within=1h) > 0", cause
-    )
-    old = [xid(48, 10.0), event("io_error", 100.0)]
-    assert fault(judge(tmp_path, text).evaluate(scene(110, gpu(), events=old)), "then").is_root
-    near = [xid(48, 50.0), event("io_error", 100.0)]
-    said = judge(tmp_path, text).evaluate(scene(110, gpu(), events=near))
-    assert path(said, "then") == [("first", "u0", "same")]
-
-
-def test_a_cause_that_lasts_explains_what_begins_late(tmp_path: Path) -> None:
-    """`within` counts from when the cause was last seen, not from its beginning."""
-    because = {"rule": "errors", "via": "same", "within": "60s"}
-    text = rule("errors", "gpu", "events(xid, within=24h) > 0") + explained(
-        "then", "gpu", "events(io_error, within=1h) > 0", because
-    )
-    judging = judge(tmp_path, text)
-    judging.evaluate(scene(10, gpu(), events=[xid(48, 5.0)]))
-    late = [xid(48, 3590.0), event("io_error", 3600.0)]
-    assert path(judging.evaluate(scene(3610, gpu(), events=late)), "then") == [
-        ("errors", "u0", "same")
-    ]
 
 
 def test_a_fault_whose_cause_has_ended_does_not_become_a_root(tmp_path: Path) -> None:
@@ -331,21 +402,6 @@ def test_what_is_only_plausible_explains_only_where_nothing_else_does(tmp_path: 
     assert path(judging.evaluate(under), "repaired") == [("broken", "n", "node")]
 
 
-def test_what_nvml_tells_is_an_event_like_what_the_log_tells(tmp_path: Path) -> None:
-    """An Xid without a line of the kernel is stronger than a threshold that was crossed before."""
-    causes = ({"rule": "warm", "via": "same"}, {"rule": "told", "via": "same"})
-    text = (
-        rule("warm", "gpu", "heat > 60")
-        + rule("told", "gpu", "errors > 0 or events(xid, within=1h) > 0")
-        + explained("slow", "gpu", "not up", *causes)
-    )
-    judging = judge(tmp_path, text)
-    judging.evaluate(scene(0, gpu(heat=70.0, errors=0.0, up=True)))
-    quiet = replace(xid(48, 15, source="nvml"), raw="")
-    said = judging.evaluate(scene(15, gpu(heat=70.0, errors=0.0, up=False), events=[quiet]))
-    assert path(said, "slow") == [("told", "u0", "same")]
-
-
 def hung(pid: str, at: float, **owner: str) -> list[Event]:
     """What the kernel prints of a process that hangs, and of who holds the lock it wants."""
     told = [event("hung_task", at, ("process", pid))]
@@ -388,40 +444,6 @@ def test_two_that_wait_for_each_other_have_one_root(tmp_path: Path) -> None:
     told = [*hung("7", 8, owner="b", owner_pid="8"), *hung("8", 9, owner="a", owner_pid="7")]
     said = judge(tmp_path, text).evaluate(scene(10, events=told))
     assert [each.subject.hw_id for each in said.active if each.is_root] == ["7"]
-
-
-def test_of_a_circle_the_strongest_may_follow_from_something_else(tmp_path: Path) -> None:
-    """What stands outside explains it, the strongest of all that do."""
-    outside = [{"rule": name, "via": "same"} for name in ("b", "late", "early")]
-    text = (
-        rule("early", "gpu", "events(io_error, within=1h) > 0")
-        + rule("late", "gpu", "events(gpu_lost, within=1h) > 0")
-        + explained("a", "gpu", "heat > 1", *outside, layer="thermal")
-        + explained("b", "gpu", "errors > 1", {"rule": "a", "via": "same"}, layer="driver")
-    )
-    told = [event("io_error", 1.0), event("gpu_lost", 2.0)]
-    said = judge(tmp_path, text).evaluate(scene(10, gpu(heat=2.0, errors=2.0), events=told))
-    assert path(said, "b") == [("a", "u0", "same"), ("early", "u0", "same")]
-
-
-def test_nothing_explains_itself(tmp_path: Path) -> None:
-    """A rule that may explain itself on another component is a root on its own."""
-    because = {"rule": "hot", "via": "same"}
-    said = judge(tmp_path, explained("hot", "gpu", "heat > 85", because)).evaluate(
-        scene(0, gpu(heat=90.0))
-    )
-    assert fault(said, "hot").is_root
-
-
-def test_what_is_told_may_explain_what_was_measured_before(tmp_path: Path) -> None:
-    """Two seconds are for two lines; what is measured may have been seen half a minute early."""
-    text = rule("told", "gpu", "events(xid, within=1h) > 0") + explained(
-        "bad", "gpu", "errors > 0", {"rule": "told", "via": "same"}
-    )
-    judging = judge(tmp_path, text)
-    judging.evaluate(scene(0, gpu(errors=1.0)))
-    said = judging.evaluate(scene(20, gpu(errors=1.0), events=[xid(48, 20)]))
-    assert path(said, "bad") == [("told", "u0", "same")]
 
 
 def test_what_was_told_as_a_root_is_the_root_of_what_would_explain_it(tmp_path: Path) -> None:
@@ -467,22 +489,6 @@ def test_what_is_missing_explains_what_happens_on_its_node(tmp_path: Path) -> No
     assert path(said, "slow") == [("hot", "u0", "node")]
 
 
-ALARM = {"for": "60s"}
-
-
-def test_an_alarm_begins_with_what_follows_from_it(tmp_path: Path) -> None:
-    """It need not wait for its time: one incident has one root from its first moment on."""
-    text = rule("alarm", "gpu", "heat > 85", **ALARM) + explained(
-        "slow", "gpu", "clock[sm] < 5", {"rule": "alarm", "via": "same"}
-    )
-    judging = judge(tmp_path, text)
-    assert active(judging.evaluate(scene(0, gpu(heat=90.0, **{"clock[sm]": 9.0})))) == []
-    said = judging.evaluate(scene(10, gpu(heat=90.0, **{"clock[sm]": 1.0})))
-    assert path(said, "slow") == [("alarm", "u0", "same")]
-    assert fault(said, "alarm").is_root
-    assert fault(said, "alarm").summary
-
-
 @pytest.mark.parametrize("more", ["weak", "explained", "follows"])
 def test_an_alarm_goes_on_waiting(tmp_path: Path, more: str) -> None:
     """Where its consequence is only plausible, has a cause that is known, or is its own cause."""
@@ -499,54 +505,6 @@ def test_an_alarm_goes_on_waiting(tmp_path: Path, more: str) -> None:
     )
     assert "slow" in active(said)
     assert "alarm" not in active(said)
-
-
-def test_a_fault_that_waits_knows_what_it_follows_from(tmp_path: Path) -> None:
-    """A cause that ended before the time of the fault was over is its root all the same."""
-    text = rule("lost", "gpu", "not up") + explained(
-        "slow", "gpu", "clock[sm] < 5", {"rule": "lost", "via": "same"}, **ALARM
-    )
-    judging = judge(tmp_path, text)
-    for now, up in ((0, False), (30, True), (60, True)):
-        said = judging.evaluate(scene(now, gpu(up=up, **{"clock[sm]": 1.0})))
-    assert active(said) == ["slow"]
-    assert path(said, "slow") == [("lost", "u0", "same")]
-
-
-@pytest.mark.parametrize(
-    ("secs", "layer", "root"),
-    [(60, "link", "worn"), (60, "memory", "worn"), (900, "link", "odd"), (900, "memory", "worn")],
-)
-def test_what_begins_on_an_ill_component_is_its_incident(
-    tmp_path: Path, secs: float, layer: str, root: str
-) -> None:
-    """Within minutes, or of the same kind while the first goes on, though no rule names it."""
-    text = rule("worn", "gpu", "heat > 85", layer="memory") + rule(
-        "odd", "gpu", "not up", layer=layer
-    )
-    judging = judge(tmp_path, text)
-    judging.evaluate(scene(0, gpu(heat=90.0)))
-    said = judging.evaluate(scene(secs, gpu(heat=90.0, up=False)))
-    assert fault(said, "odd").root.rule == root
-
-
-def test_what_is_worse_than_the_fault_before_is_an_incident_of_its_own(tmp_path: Path) -> None:
-    """A critical fault that no rule connects to a warning is named itself, not the warning."""
-    lost = rule("lost", "gpu", "not up").replace('"warning"', '"critical"')
-    judging = judge(tmp_path, rule("worn", "gpu", "heat > 85") + lost)
-    judging.evaluate(scene(0, gpu(heat=90.0)))
-    said = judging.evaluate(scene(60, gpu(heat=90.0, up=False)))
-    assert fault(said, "lost").is_root
-
-
-def test_the_graver_of_two_views_of_a_component_is_the_root(tmp_path: Path) -> None:
-    """A warning minutes before a critical fault of its layer follows from it, once it is known."""
-    dead = rule("dead", "gpu", "not up", layer="memory").replace('"warning"', '"critical"')
-    judging = judge(tmp_path, rule("worn", "gpu", "heat > 85", layer="memory") + dead)
-    judging.evaluate(scene(0, gpu(heat=90.0)))
-    said = judging.evaluate(scene(60, gpu(heat=90.0, up=False)))
-    assert path(said, "worn") == [("dead", "u0", "same")]
-    assert fault(said, "dead").is_root
 
 
 @pytest.mark.parametrize(
@@ -642,17 +600,6 @@ def test_faults_of_two_components_are_two_incidents(tmp_path: Path) -> None:
     assert fault(said, "lost").is_root
     assert fault(said, "bad").is_root
     assert fault(said, "few").root.rule == "lost"
-
-
-def test_an_incident_that_was_told_keeps_its_root(tmp_path: Path) -> None:
-    """A cause on the component that shows after minutes follows from what was told first."""
-    early = {"rule": "dead", "via": "same", "ahead": "30m"}
-    text = explained("slow", "gpu", "heat > 85", early) + rule("dead", "gpu", "not up")
-    judging = judge(tmp_path, text)
-    judging.evaluate(scene(0, gpu(heat=90.0)))
-    said = judging.evaluate(scene(300, gpu(heat=90.0, up=False)))
-    assert path(said, "dead") == [("slow", "u0", "same")]
-    assert fault(said, "slow").is_root
 
 
 def test_causes_kept_in_a_circle_end(tmp_path: Path) -> None:

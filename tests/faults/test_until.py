@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from exporter.model.verdict import Conclusions
 from tests.faults.scenes import active, event, fault, gpu, judge, rule, scene, xid
 
 DEAD = rule("dead", "gpu", "events(xid, code=119, within=1h) > 0", until=["gpu_lost"])
@@ -64,21 +63,6 @@ def test_a_repair_of_another_component_is_none_of_this(tmp_path: Path) -> None:
     judging.evaluate(scene(0, gpu(), gpu(1), events=[xid(119, 0)]))
     ended = event("gpu_lost", 60, about=("gpu", "u1"))
     assert active(judging.evaluate(scene(60, gpu(), gpu(1), events=[ended]))) == ["dead"]
-
-
-def test_a_symptom_may_show_before_its_cause(tmp_path: Path) -> None:
-    """Within `ahead` the later fault is the cause, beyond it is not."""
-
-    def root_after(secs: float) -> Conclusions:
-        judging = judge(tmp_path, FIRST + LATER)
-        judging.evaluate(scene(0, gpu(), events=[xid(109, 0)]))
-        return judging.evaluate(scene(secs, gpu(), events=[xid(119, secs)]))
-
-    def is_explained(secs: float) -> bool:
-        return any(fault.causes for fault in root_after(secs).active if fault.rule == "first")
-
-    assert is_explained(59)
-    assert not is_explained(61)
 
 
 def test_an_event_says_what_the_field_does_not(tmp_path: Path) -> None:
