@@ -1,7 +1,7 @@
 """Converts a table of a rule file to a rule, and reports every error in it."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 from exporter.durations import ALLOWED, parse_duration
@@ -17,25 +17,9 @@ from exporter.model.verdict import SEVERITIES, STATUS_OF_SEVERITY, STATUSES
 from exporter.record import dataclass
 
 REQUIRED = ("id", "entity", "when", "severity", "summary", "action")
-KEYS = (
-    *REQUIRED,
-    *("for", "clear", "clear_for", "until", "ends_by_time", "only_if", "escalate", "lasts"),
-    *(
-        "escalate_to",
-        "explained_by",
-        "runbook",
-        "confidence",
-        "layer",
-        "status",
-        "symptom",
-        "unless_explained",
-        "advice",
-        "alert",
-        "concerns",
-        "needs",
-        "cases",
-    ),
-)
+FIELD_OF = {"for": "for_secs", "clear_for": "clear_for_secs"}
+"""The field of the rule for each key with another name."""
+
 CASE_KEYS = ("when", "summary", "advice")
 EXPLANATION_KEYS = {"rule", "via", "within", "weak", "ahead", "optional"}
 MAX_FOR_SECS = 86_400.0
@@ -84,58 +68,70 @@ class RuleReader:
 
     def read(self) -> Rule | None:
         """Return the rule; None if the table has a mistake."""
+        readers = self._readers()
         for key in self._table:
-            if key not in KEYS:
-                self._wrong(key, f"is not a key of a rule; {did_you_mean(key, KEYS)}")
+            if key not in readers:
+                self._wrong(key, f"is not a key of a rule; {did_you_mean(key, readers)}")
         for key in REQUIRED:
             if key not in self._table:
                 self._wrong(key, "is missing")
-        self._kind = self._get("entity", self._entity, "")
+        self._kind = self._get("entity", self._entity) or ""
         if not self._kind or "id" not in self._table:
             return None
-        rule = self._rule()
-        return None if self.mistakes else rule
+        self._until = self._get("until", self._event_kinds) or ()
+        values: dict[str, Any] = {"entity": self._kind, "until": self._until}
+        values |= {
+            FIELD_OF.get(key, key): self._get(key, read)
+            for key, read in readers.items()
+            if key in self._table and key not in values
+        }
+        return None if self.mistakes else self._rule(values)
 
-    def _rule(self) -> Rule:
-        nothing = Template(())
-        self._until = self._get("until", self._event_kinds, ())
-        when = self._get("when", self._beginning, None)
-        for_secs = self._get("for", _secs, 0.0)
-        return Rule(
-            id=self._get("id", _identifier, ""),
-            entity=self._kind,
-            # untested: a rule without a condition is a mistake, so this condition is never
-            # evaluated
-            when=when or Condition("", parse_expression("false"), lambda _: False),
-            severity=self._get("severity", _one_of(SEVERITIES), "info"),
-            summary=self._get("summary", self._template, nothing),
-            action=self._get("action", _identifier, ""),
-            for_secs=for_secs,
-            clear=self._get("clear", self._condition, None),
-            clear_for_secs=self._get("clear_for", _secs, for_secs),
-            only_if=self._get("only_if", self._condition, None),
-            escalate=self._get("escalate", self._beginning, None),
-            escalate_to=self._get("escalate_to", _one_of(SEVERITIES), "critical"),
-            lasts=self._get("lasts", self._number, None),
-            until=self._until,
-            ends_by_time=self._get("ends_by_time", _text, ""),
-            explained_by=self._get("explained_by", _explanations, ()),
-            runbook=self._get("runbook", _identifier, str(self._table["id"])),
-            confidence=self._get("confidence", _share, 0.9),
-            layer=self._get("layer", _one_of(LAYERS), "process"),
-            status=self._get("status", _one_of(STATUSES), _status_of(self._table)),
-            symptom=self._get("symptom", _truth, False),  # noqa: FBT003 - the default, as above
-            unless_explained=self._get("unless_explained", _truth, False),  # noqa: FBT003 - as above
-            advice=self._get("advice", self._template, self._usual_advice()),
-            alert=self._get("alert", self._template, nothing),
-            concerns=self._get("concerns", self._entity, ""),
-            needs=self._get("needs", self._needs, ()),
-            cases=self._get("cases", self._cases, ()),
-        )
+    def _readers(self) -> dict[str, Callable[[Any], Any]]:
+        """Return for each key what reads its value."""
+        words = tuple(dict.fromkeys((*LAYERS, *self._vocabulary.names)))
+        return {
+            "entity": self._entity,
+            "until": self._event_kinds,
+            "when": self._beginning,
+            "for": _secs,
+            "id": _identifier,
+            "severity": _one_of(SEVERITIES),
+            "summary": self._template,
+            "action": _identifier,
+            "clear": self._condition,
+            "clear_for": _secs,
+            "only_if": self._condition,
+            "escalate": self._beginning,
+            "escalate_to": _one_of(SEVERITIES),
+            "lasts": self._number,
+            "ends_by_time": _text,
+            "explained_by": _explanations,
+            "runbook": _identifier,
+            "confidence": _share,
+            "layer": _one_of(LAYERS),
+            "status": _one_of(STATUSES),
+            "symptom": _truth,
+            "unless_explained": _truth,
+            "advice": self._template,
+            "alert": self._template,
+            "concerns": self._entity,
+            "needs": _some_of(
+                words, "layers and kinds of components", "layer or kind of component"
+            ),
+            "cases": self._cases,
+        }
 
-    def _usual_advice(self) -> Template:
-        """Return the sentence of the rule's action; the slug as words where there is none."""
-        action = str(self._table.get("action", ""))
+    def _rule(self, values: dict[str, Any]) -> Rule:
+        """Return the rule with these fields; the defaults that depend on others are set here."""
+        values.setdefault("clear_for_secs", values.get("for_secs", 0.0))
+        values.setdefault("runbook", values["id"])
+        values.setdefault("status", STATUS_OF_SEVERITY[values["severity"]])
+        values.setdefault("advice", self._usual_advice(values["action"]))
+        return Rule(**values)
+
+    def _usual_advice(self, action: str) -> Template:
+        """Return the sentence of an action; the slug as words where there is none."""
         sentence = usual = self._vocabulary.actions.get(action, "")
         for name, text in self._vocabulary.usual_texts.items():
             usual = usual.replace(f"{{{name}}}", text)
@@ -146,17 +142,17 @@ class RuleReader:
                 continue
         return Template((f"{action.replace('_', ' ').capitalize()}.",))
 
-    def _get(self, key: str, read: Callable[[Any], T], default: T) -> T:
-        """Return the value of the key, decoded by `read`; the default if it is absent or wrong."""
+    def _get(self, key: str, read: Callable[[Any], T]) -> T | None:
+        """Return the value of the key, decoded by `read`; None if it is absent or wrong."""
         if key not in self._table:
-            return default
+            return None
         try:
             return read(self._table[key])
         except ExpressionError as error:
             self._wrong(key, error.sentence, error.position)
         except WrongValue as error:
             self._wrong(key, str(error))
-        return default
+        return None
 
     def _wrong(self, key: str, sentence: str, position: int = 0) -> None:
         self.mistakes.append((key, position, sentence))
@@ -183,26 +179,8 @@ class RuleReader:
         return Condition(condition.source, tree, compile_expr(tree))
 
     def _event_kinds(self, found: Any) -> tuple[str, ...]:
-        if not isinstance(found, list) or not found:
-            raise WrongValue("must be a list of kinds of events")
         words = self._vocabulary.event_words
-        for word in map(_text, found):
-            if word not in words:
-                raise WrongValue(
-                    f"has {word[:40]!r}, no kind of event; {did_you_mean(word, words)}"
-                )
-        return tuple(found)
-
-    def _needs(self, found: Any) -> tuple[str, ...]:
-        words = tuple(dict.fromkeys((*LAYERS, *self._vocabulary.names)))
-        if not isinstance(found, list) or not found:
-            raise WrongValue("must be a list of layers and kinds of components")
-        for word in map(_text, found):
-            if word not in words:
-                raise WrongValue(
-                    f"has {word[:40]!r}, no layer or kind of component; {did_you_mean(word, words)}"
-                )
-        return tuple(found)
+        return _some_of(words, "kinds of events", "kind of event")(found)
 
     def _cases(self, found: Any) -> tuple[Case, ...]:
         rows = found if isinstance(found, list) else [found]
@@ -228,11 +206,6 @@ class RuleReader:
 
     def _template(self, found: Any) -> Template:
         return parse_template(_text(found), self._kind, self._vocabulary)
-
-
-def _status_of(table: Mapping[str, Any]) -> str:
-    """Return the usual status of a component for a rule of this severity."""
-    return STATUS_OF_SEVERITY.get(str(table.get("severity")), "ok")
 
 
 def _text(found: Any) -> str:
@@ -276,23 +249,36 @@ def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
     return read
 
 
+def _some_of(words: Collection[str], several: str, one: str) -> Callable[[Any], tuple[str, ...]]:
+    """Return the reader of a list of some of these words, as they are called in messages."""
+
+    def read(found: Any) -> tuple[str, ...]:
+        if not isinstance(found, list) or not found:
+            raise WrongValue(f"must be a list of {several}")
+        for word in map(_text, found):
+            if word not in words:
+                raise WrongValue(f"has {word[:40]!r}, no {one}; {did_you_mean(word, words)}")
+        return tuple(found)
+
+    return read
+
+
 def _explanations(found: Any) -> tuple[Explanation, ...]:
     if not isinstance(found, list):
         raise WrongValue("must be a list of tables with rule and via")
-    return tuple(_each_explanation(found))
+    return tuple(map(_explanation, found))
 
 
-def _each_explanation(rows: list[Any]) -> Iterator[Explanation]:
-    for row in rows:
-        if not isinstance(row, Mapping) or not {"rule", "via"} <= row.keys() <= EXPLANATION_KEYS:
-            raise WrongValue(
-                "must be a list of tables with rule, via and perhaps within, weak, ahead, optional"
-            )
-        within = _secs(row["within"]) if "within" in row else None
-        if row["via"] not in RELATIONS:
-            hint = did_you_mean(str(row["via"])[:40], RELATIONS)
-            raise WrongValue(f"has via {str(row['via'])[:40]!r}, which is no relation; {hint}")
-        is_weak = _truth(row.get("weak", False))
-        ahead = _secs(row.get("ahead", "0s"))
-        is_optional = _truth(row.get("optional", False))
-        yield Explanation(_identifier(row["rule"]), row["via"], within, is_weak, ahead, is_optional)
+def _explanation(row: Any) -> Explanation:
+    if not isinstance(row, Mapping) or not {"rule", "via"} <= row.keys() <= EXPLANATION_KEYS:
+        raise WrongValue(
+            "must be a list of tables with rule, via and perhaps within, weak, ahead, optional"
+        )
+    within = _secs(row["within"]) if "within" in row else None
+    if row["via"] not in RELATIONS:
+        hint = did_you_mean(str(row["via"])[:40], RELATIONS)
+        raise WrongValue(f"has via {str(row['via'])[:40]!r}, which is no relation; {hint}")
+    is_weak = _truth(row.get("weak", False))
+    ahead = _secs(row.get("ahead", "0s"))
+    is_optional = _truth(row.get("optional", False))
+    return Explanation(_identifier(row["rule"]), row["via"], within, is_weak, ahead, is_optional)
