@@ -25,11 +25,12 @@ NOT_ENDED = ("no",)
 
 PROCESS = "process"
 
-_Slot = tuple[Address, str, str]
+_Slot = tuple[Address, str, str, str]
+"""Address, kind, type and code of equal events."""
 
 
 class EventStore:
-    """Events by address, kind and code, so that many events of one code push out no other code.
+    """Events by address, kind, type and code: many events of one code push out no other code.
 
     Events of the kinds `names_processes` are also about the process in their field `pid`.
     """
@@ -37,19 +38,19 @@ class EventStore:
     def __init__(self, names_processes: Collection[str] = ()) -> None:
         self._names_processes = names_processes
         self._slots: dict[_Slot, deque[Event]] = {}
-        self._by_kind: dict[str, dict[Address, dict[str, None]]] = {}
+        self._by_kind: dict[str, dict[Address, dict[_Slot, None]]] = {}  # by type, too
         self.version = 0
         """Grows with each change."""
 
     def take(self, event: Event) -> None:
         """Store one event."""
         for address in addresses_of(event, self._names_processes):
-            self._keep(event, (address, event.kind, event.fields.get("code", "")))
+            self._keep(event, _slot_of(event, address))
 
     def exchange(self, event: Event, fuller: Event) -> None:
         """Replace an event by one of the same occurrence with more fields."""
         for address in addresses_of(event, self._names_processes):
-            slot = (address, event.kind, event.fields.get("code", ""))
+            slot = _slot_of(event, address)
             others = [other for other in self._slots.get(slot, ()) if other is not event]
             if others:
                 self._slots[slot] = deque(others, MAX_PER_CODE)
@@ -62,9 +63,8 @@ class EventStore:
         kept = self._slots.pop(slot, None)
         if kept is None:
             kept = deque(maxlen=MAX_PER_CODE)
-            for word in (event.kind, event.type.value):
-                self._by_kind.setdefault(word, {}).setdefault(slot[0], {})
-            self._index(slot, event.type.value)
+            for word in _words_of(slot):
+                self._by_kind.setdefault(word, {}).setdefault(slot[0], {})[slot] = None
         kept.append(event)
         self._slots[slot] = kept  # at the end: the order is that of the last event
         if len(self._slots) > MAX_CODES:
@@ -119,10 +119,10 @@ class EventStore:
         if not indexed:
             return -math.inf  # as nearly always
         moments = (
-            self._slots[address, kind, code][-1].boottime
+            self._slots[slot][-1].boottime
             for address in addresses
             for by_address in indexed
-            for kind, _, code in (label.partition("\n") for label in by_address.get(address, ()))
+            for slot in by_address.get(address, ())
         )
         return max(moments, default=-math.inf)
 
@@ -141,25 +141,27 @@ class EventStore:
 
     def _of(self, address: Address, wanted: Events) -> Iterator[Event]:
         codes = dict(wanted.filters).get("code")
-        for label in self._by_kind[wanted.what][address]:
-            kind, _, code = label.partition("\n")
-            if codes is None or code in codes:
-                yield from self._slots[address, kind, code]
-
-    def _index(self, slot: _Slot, event_type: str) -> None:
-        address, kind, code = slot
-        for word in (kind, event_type):
-            self._by_kind[word][address][f"{kind}\n{code}"] = None
+        for slot in self._by_kind[wanted.what][address]:
+            if codes is None or slot[-1] in codes:
+                yield from self._slots[slot]
 
     def _drop(self, slot: _Slot) -> None:
         self.version += 1
-        event = self._slots.pop(slot)[0]
-        address, kind, code = slot
-        for word in (kind, event.type.value):
-            labels = self._by_kind[word][address]
-            labels.pop(f"{kind}\n{code}", None)
-            if not labels:
-                del self._by_kind[word][address]
+        del self._slots[slot]
+        for word in _words_of(slot):
+            slots = self._by_kind[word][slot[0]]
+            del slots[slot]
+            if not slots:
+                del self._by_kind[word][slot[0]]
+
+
+def _slot_of(event: Event, address: Address) -> _Slot:
+    return address, event.kind, event.type.value, event.fields.get("code", "")
+
+
+def _words_of(slot: _Slot) -> Iterable[str]:
+    """Return the words by which rules count these events: kind and type, which may be equal."""
+    return dict.fromkeys(slot[1:3])
 
 
 def addresses_of(event: Event, names_processes: Collection[str]) -> tuple[Address, ...]:

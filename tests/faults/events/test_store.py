@@ -9,7 +9,7 @@ from exporter.faults.events.store import EventStore, addresses_of, number_of
 from exporter.faults.expr.parser import parse_expression
 from exporter.faults.expr.syntax import Compare
 from exporter.faults.values import Address
-from exporter.model.event import Event
+from exporter.model.event import Event, EventType
 from tests.faults.scenes import event, xid
 
 GPU = ("gpu", "u0")
@@ -171,3 +171,17 @@ def counted(source: str) -> int:
 def test_events_are_counted_by_what_they_share(source: str, number: int) -> None:
     """The largest group that is alike, different values, both; what lacks a field is left out."""
     assert counted(source) == number
+
+
+def test_events_of_one_kind_are_found_by_their_own_type() -> None:
+    """A probe reports errors of hardware and of networks about one component."""
+    kinds = (EventType.ERROR_HW, EventType.ERROR_NET)
+    told = [replace(event("probe", float(at)), type=kind) for at, kind in enumerate(kinds)]
+    kept = store(*told)
+    words = ("error.hw", "error.net", "probe")
+    found = [kept.matching([GPU], XIDS._replace(what=word), 10.0) for word in words]
+    assert found == [told[:1], told[1:], told]
+    for at in range(2, 70):
+        kept.take(replace(told[1], boottime=float(at)))
+    kept.forget([GPU])
+    assert [*kept.addresses()] == []
