@@ -131,6 +131,11 @@ def scene(
     )
 
 
+def look(now: float, *told: Event, **fields: Value) -> Scene:
+    """What is seen of one GPU with these fields, and the events that are new."""
+    return scene(now, gpu(**fields), events=told)
+
+
 def edge(relation: str, source: Key, target: Key) -> Edge:
     """How two entities hang together."""
     return Edge(relation, source, target)

@@ -106,18 +106,6 @@ def test_a_fault_that_is_pending_is_not_judged_where_it_cannot_be(tmp_path: Path
     assert (active(said), dict(said.unknown)) == (["hot"], {})  # its end is known not to hold
 
 
-def test_only_what_is_known_is_evidence(tmp_path: Path) -> None:
-    """A part of a condition that was not said stands in no evidence, negated or not."""
-    judging = judge(tmp_path, rule("bad", "gpu", "not up or heat > 85"))
-    found = fault(judging.evaluate(scene(0, gpu(heat=90.0))), "bad")
-    assert [piece.name for piece in found.evidence] == ["heat"]
-    found = fault(judging.evaluate(scene(15, gpu(heat=90.0, up=False))), "bad")
-    assert [(e.name, e.value, e.threshold) for e in found.evidence] == [
-        ("up", False, "is false"),
-        ("heat", 90.0, "> 85"),
-    ]
-
-
 def test_transitions_are_logged_by_their_weight(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -225,15 +213,6 @@ def test_a_lost_gpu_has_its_fault_although_it_is_not_there(
     assert fault(judging.evaluate(lost), "lost").subject.hw_id == hw_id
 
 
-def test_a_latched_fault_stays_until_its_condition_to_clear(tmp_path: Path) -> None:
-    """With an explicit `clear` the fault outlives the event's window."""
-    text = rule("lost", "gpu", "events(gpu_lost, within=60s) > 0", clear="up")
-    judging = judge(tmp_path, text)
-    judging.evaluate(scene(100, gpu(up=False), events=[event("gpu_lost", 99)]))
-    assert active(judging.evaluate(scene(1000, gpu(up=False)))) == ["lost"]
-    assert active(judging.evaluate(scene(1015, gpu(up=True)))) == []
-
-
 def test_a_fault_that_comes_back_begins_anew(tmp_path: Path) -> None:
     """Events of the time before it ended do not make it older: `since` is when it came back."""
     lost = rule(
@@ -250,15 +229,6 @@ def test_a_fault_that_comes_back_begins_anew(tmp_path: Path) -> None:
     assert active(said) == []
     said = judging.evaluate(scene(600, gpu(up=False), events=(xid(79, 599.5),)))
     assert fault(said, "lost").since == WALL + 599.5
-
-
-def test_faults_of_what_has_ended_end_with_it(tmp_path: Path) -> None:
-    """A process that is gone has no fault, as far as processes were looked at at all."""
-    judging = judge(tmp_path, rule("slow", "process", "share < 5"))
-    assert active(judging.evaluate(scene(0, thing("process", "1", share=1.0)))) == ["slow"]
-    unread = judging.evaluate(scene(15, read_kinds=frozenset()))
-    assert active(unread) == ["slow"]
-    assert active(judging.evaluate(scene(30))) == []
 
 
 def test_a_broken_rule_is_asked_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -327,15 +297,6 @@ def test_old_values_speak_neither_for_health_nor_end_a_fault(tmp_path: Path) -> 
     assert active(judging.evaluate(scene(45, gpu(heat=60.0)))) == []
 
 
-def test_a_closed_gate_ends_a_fault_only_where_its_evidence_is_known(tmp_path: Path) -> None:
-    """A field that is not said any more is doubt, not health."""
-    judging = judge(tmp_path, rule("hot", "gpu", "heat > 85", only_if="known(heat)"))
-    judging.evaluate(scene(0, gpu(heat=90.0)))
-    assert active(judging.evaluate(scene(15, gpu()))) == ["hot"]
-    assert judging.evaluate(scene(30, gpu(heat=None))).unknown
-    assert judging.evaluate(scene(331, gpu())).faults[0].state is FaultState.UNJUDGED
-
-
 def test_a_flood_about_many_processes_stays_quick(tmp_path: Path) -> None:
     """Thousands of crashes of thousands of processes are judged in a moment, and bounded."""
     text = rule("crashed", "process", "events(segfault, within=1h) > 0")
@@ -346,16 +307,6 @@ def test_a_flood_about_many_processes_stays_quick(tmp_path: Path) -> None:
     said = judging.evaluate(scene(115))
     assert time.thread_time() - started < 1
     assert len(said.faults) == 200
-
-
-def test_events_leave_their_window_although_nothing_else_happens(tmp_path: Path) -> None:
-    """What was found once is looked for again when the oldest of it is too old."""
-    judging = judge(tmp_path, rule("often", "gpu", "events(xid, within=60s) >= 2"))
-    card = gpu()
-    told = [xid(13, 10), xid(13, 50)]
-    assert active(judging.evaluate(scene(50, card, events=told))) == ["often"]
-    assert active(judging.evaluate(scene(70, card))) == ["often"]
-    assert active(judging.evaluate(scene(71, card))) == []
 
 
 def test_events_are_found_by_a_name_that_is_learnt_later(tmp_path: Path) -> None:

@@ -1,18 +1,15 @@
 """What the evaluator keeps over a restart, how much of it, and where a rule is silent."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState
 from exporter.faults.evaluate import MAX_ALERTS
-from exporter.model.verdict import FaultState
 from tests.faults.scenes import (
     WALL,
     active,
     edge,
-    event,
     fault,
     gpu,
     judge,
@@ -93,12 +90,6 @@ def test_a_rule_without_its_field_is_silent(
     assert found == {kind: names for kind, names in silent.items() if names}
 
 
-def test_a_rule_about_the_node_sees_the_events_of_all(tmp_path: Path) -> None:
-    """One that names no component and one of a GPU, though they have other addresses."""
-    judging = judge(tmp_path, rule("any", "node", "events(error.hw, within=1h) > 0"))
-    assert active(judging.evaluate(scene(100, gpu(), events=[xid(13, 99.0)]))) == ["any"]
-
-
 def test_each_rule_that_cannot_be_judged_is_named(tmp_path: Path) -> None:
     """By component, in the order of the rules, once."""
     judging = judge(tmp_path, HOT + rule("bad", "gpu", "errors > 1"))
@@ -116,31 +107,6 @@ def test_what_had_ended_dates_what_begins_anew(tmp_path: Path) -> None:
     assert fault(said, "lost").since == WALL + 60
     fresh = judge(tmp_path, LOST).evaluate(scene(100, gpu(up=False), events=[xid(79, 0.0)]))
     assert fault(fresh, "lost").since == WALL
-
-
-def test_a_repair_needs_no_time_to_clear(tmp_path: Path) -> None:
-    """`clear_for` is for conditions; an event that ends a fault ends it at once."""
-    text = rule(
-        "dead",
-        "gpu",
-        "events(xid, within=1h) > 0",
-        until=["gpu_lost"],
-        clear="up",
-        clear_for="10m",
-    )
-    judging = judge(tmp_path, text)
-    judging.evaluate(scene(0, gpu(up=False), events=[xid(119, 0)]))
-    assert active(judging.evaluate(scene(15, gpu(up=True)))) == ["dead"]
-    assert active(judging.evaluate(scene(30, gpu(up=False), events=[event("gpu_lost", 30)]))) == []
-
-
-def test_a_missing_component_is_doubted_and_not_well(tmp_path: Path) -> None:
-    """A GPU that is in no reading any more keeps its fault until nobody can say it for long."""
-    judging = judge(tmp_path, HOT)
-    judging.evaluate(scene(0, gpu(heat=90.0)))
-    assert active(judging.evaluate(scene(15))) == ["hot"]
-    assert active(judging.evaluate(scene(315))) == ["hot"]
-    assert active(judging.evaluate(scene(316))) == []
 
 
 def test_the_end_of_one_fault_hides_no_event_of_another_component(tmp_path: Path) -> None:
@@ -166,18 +132,6 @@ def test_what_waits_is_forgotten_with_its_component(tmp_path: Path) -> None:
     assert len(judging.alerts) == 1
     judging.evaluate(scene(15))
     assert judging.alerts == {}
-
-
-def test_an_old_value_can_begin_a_fault_and_cannot_end_one(tmp_path: Path) -> None:
-    """It speaks of trouble, not of health; for five minutes it is doubted, then not shown."""
-    judging = judge(tmp_path, HOT)
-    old = [replace(gpu(**fields), is_fresh=False) for fields in ({"heat": 90.0}, {"heat": 20.0})]
-    assert active(judging.evaluate(scene(0, old[1]))) == []
-    assert active(judging.evaluate(scene(15, old[0]))) == ["hot"]
-    assert active(judging.evaluate(scene(30, old[1]))) == ["hot"]
-    silent = replace(gpu(), is_fresh=False)
-    assert active(judging.evaluate(scene(330, silent))) == ["hot"]
-    assert judging.evaluate(scene(331, silent)).faults[0].state is FaultState.UNJUDGED
 
 
 def test_a_window_may_look_back_on_a_related_component(tmp_path: Path) -> None:

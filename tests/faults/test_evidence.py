@@ -25,6 +25,7 @@ def found(folder: Path, when: str, *entities: Entity, **more: object) -> Fault:
         ("state != 'good'", [("state", "bad", "!= good")]),
         ("errors == 3 and up", [("errors", 3, "== 3"), ("up", True, "is true")]),
         ("up or heat > 99", [("up", True, "is true")]),
+        ("not up or heat > 85", [("heat", 90.123457, "> 85")]),
         ("known(heat) and 85 < heat", [("value", 85.0, "< heat = 90.1235")]),
         ("heat > 85 and heat > 85", [("heat", 90.123457, "> 85")]),
         ("heat > 85 or clock[sm] > 1", [("heat", 90.123457, "> 85")]),
@@ -38,6 +39,8 @@ def test_each_comparison_that_holds_is_evidence(
     evidence = found(tmp_path, when, card).evidence
     assert [(each.name, each.value, each.threshold) for each in evidence] == pieces
     assert {(each.at, each.raw) for each in evidence} == {(WALL, "")}
+    (off,) = found(tmp_path, "not up", gpu(up=False)).evidence
+    assert (off.name, off.value, off.threshold) == ("up", False, "is false")
 
 
 def test_evidence_has_a_bound(tmp_path: Path) -> None:

@@ -229,15 +229,3 @@ def test_a_cause_that_is_known_no_more_is_told_as_it_was(tmp_path: Path) -> None
     assert ways == [["hot", "short"]] * 3
     cause = fault(said, "slow").causes[0]
     assert (cause.since, cause.via, cause.summary) == (WALL, "same", "hot of GPU 0")
-
-
-def test_a_fault_that_adds_nothing_waits_for_its_causes_to_end(tmp_path: Path) -> None:
-    """It is shown alone, not beside an active cause, and again when the cause has ended."""
-    causes = [{"rule": "hot", "via": "same"}]
-    off = rule("off", "gpu", "not up", explained_by=causes, unless_explained=True)
-    judging = judge(tmp_path, rule("hot", "gpu", "heat > 85") + off)
-    shown = []
-    for at, heat in enumerate((50.0, 90.0, 50.0)):
-        said = judging.evaluate(scene(at * 15.0, gpu(heat=heat, up=False)))
-        shown.append(sorted(fault.rule for fault in said.active))
-    assert shown == [["off"], ["hot"], ["off"]]

@@ -9,10 +9,22 @@ import pytest
 
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.persistence import SavedFaults, decode, to_text
-from exporter.faults.values import Entity, Scene, Value
+from exporter.faults.values import Entity, Scene
 from exporter.model.event import Event
 from exporter.model.verdict import Cause, Conclusions, Edge
-from tests.faults.scenes import active, edge, event, fault, gpu, judge, rule, scene, thing, xid
+from tests.faults.scenes import (
+    active,
+    edge,
+    event,
+    fault,
+    gpu,
+    judge,
+    look,
+    rule,
+    scene,
+    thing,
+    xid,
+)
 
 BELOW = edge("below", ("pcie", "card"), ("pcie", "port"))
 
@@ -27,11 +39,6 @@ def explained(
 def path(said: Conclusions, name: str) -> list[tuple[str, str, str]]:
     """Rule, component and relation of each step from this fault to its root."""
     return [(step.rule, step.subject.hw_id, step.via) for step in fault(said, name).causes]
-
-
-def look(now: float, *told: Event, **fields: Value) -> Scene:
-    """What is seen of one GPU."""
-    return scene(now, gpu(**fields), events=told)
 
 
 def same(rule: str, **more: object) -> dict[str, object]:

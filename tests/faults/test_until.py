@@ -1,68 +1,146 @@
-"""Faults that end with what repairs them, and what stands in where a field is not said."""
+"""When faults begin and end: by fields, by events, by what repairs them."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from tests.faults.scenes import active, event, fault, gpu, judge, rule, scene, xid
+import pytest
 
-DEAD = rule("dead", "gpu", "events(xid, code=119, within=1h) > 0", until=["gpu_lost"])
-AHEAD = [{"rule": "later", "via": "same", "ahead": "60s"}]
-FIRST = rule("first", "gpu", "events(xid, code=109, within=1h) > 0", explained_by=AHEAD)
-LATER = rule("later", "gpu", "events(xid, code=119, within=1h) > 0")
-COUNTED = rule("counted", "gpu", "increase(heat, 10m) > 0", until=["gpu_lost"])
-HOUR = 3600.0
+from exporter.faults.values import Scene
+from tests.faults.scenes import active, event, fault, gpu, judge, look, rule, scene, thing, xid
 
+REPAIRED = "gpu_lost"
+"""The kind of events that ends a fault here."""
 
-def test_time_alone_does_not_end_it(tmp_path: Path) -> None:
-    """Two days after the line, with nothing repaired, the fault is as active as before."""
-    judging = judge(tmp_path, DEAD)
-    judging.evaluate(scene(0, gpu(), events=[xid(119, 0)]))
-    said = [judging.evaluate(scene(hour * HOUR, gpu())) for hour in range(1, 49)]
-    assert all(active(each) == ["dead"] for each in said)
+DEAD = rule("dead", "gpu", "events(xid, code=119, within=1h) > 0", until=[REPAIRED])
+DIED = (look(0, xid(119, 0)), "dead")
+HOT = rule("hot", "gpu", "heat > 85", clear="heat < 80")
+BOTH, CARD = (gpu(), gpu(1)), gpu()
 
 
-def test_a_repair_ends_it_at_once(tmp_path: Path) -> None:
-    """The look that hears of the repair is the one at which the fault is over."""
-    judging = judge(tmp_path, DEAD)
-    judging.evaluate(scene(0, gpu(), events=[xid(119, 0)]))
-    assert active(judging.evaluate(scene(60, gpu(), events=[event("gpu_lost", 60)]))) == []
-    assert active(judging.evaluate(scene(75, gpu()))) == []
+def stale(now: float, heat: float | None) -> Scene:
+    """A GPU whose value was not read lately."""
+    return scene(now, replace(gpu(heat=heat), is_fresh=False))
 
 
-def test_a_repair_of_the_whole_node_ends_it_too(tmp_path: Path) -> None:
-    """An event about the node, such as a driver load, is about each of its components."""
-    judging = judge(tmp_path, DEAD)
-    judging.evaluate(scene(0, gpu(), gpu(1), events=[xid(119, 0)]))
-    ended = event("gpu_lost", 60, about=("node", ""))
-    assert active(judging.evaluate(scene(60, gpu(), gpu(1), events=[ended]))) == []
+LOOKS: dict[str, tuple[str, list[tuple[Scene, str]]]] = {
+    "an event outlives its window where an end is said": (
+        rule("lost", "gpu", "events(gpu_lost, within=60s) > 0", clear="up"),
+        [
+            (look(100, event("gpu_lost", 99), up=False), "lost"),
+            (look(1000, up=False), "lost"),
+            (look(1015, up=True), ""),
+        ],
+    ),
+    "events leave their window although nothing else happens": (
+        rule("often", "gpu", "events(xid, within=60s) >= 2"),
+        [
+            (scene(50, CARD, events=[xid(13, 10), xid(13, 50)]), "often"),
+            (scene(70, CARD), "often"),
+            (scene(71, CARD), ""),
+        ],
+    ),
+    "the node has the events of all components": (
+        rule("any", "node", "events(error.hw, within=1h) > 0"),
+        [(look(100, xid(13, 99.0)), "any")],
+    ),
+    "a process that is gone has no fault, as far as processes were looked at": (
+        rule("slow", "process", "share < 5"),
+        [
+            (scene(0, thing("process", "1", share=1.0)), "slow"),
+            (scene(15, read_kinds=frozenset({"gpu"})), "slow"),
+            (scene(30), ""),
+        ],
+    ),
+    "a GPU that is in no reading is doubted for five minutes": (
+        HOT,
+        [(look(0, heat=90.0), "hot"), *((scene(at), "hot") for at in (15, 315)), (scene(316), "")],
+    ),
+    "a closed gate ends no fault whose evidence is unknown": (
+        rule("hot", "gpu", "heat > 85", only_if="known(heat)"),
+        [(look(0, heat=90.0), "hot"), *((look(at), "hot") for at in (15, 315)), (look(316), "")],
+    ),
+    "an old value can begin a fault and cannot end one": (
+        HOT,
+        [
+            *((stale(0, 20.0), ""), (stale(15, 90.0), "hot"), (stale(30, 20.0), "hot")),
+            *((stale(330, None), "hot"), (stale(331, None), "")),
+        ],
+    ),
+    "what adds nothing is shown while none of its causes is": (
+        rule("hot", "gpu", "heat > 85")
+        + rule(
+            *("off", "gpu", "not up"),
+            explained_by=[{"rule": "hot", "via": "same"}],
+            unless_explained=True,
+        ),
+        [
+            (look(at, heat=heat, up=False), shown)
+            for at, heat, shown in ((0, 50.0, "off"), (15, 90.0, "hot"), (30, 50.0, "off"))
+        ],
+    ),
+    "time alone ends nothing that a repair ends": (
+        DEAD,
+        [DIED, *((look(hour * 3600), "dead") for hour in range(1, 49))],
+    ),
+    "a repair ends a fault at once": (
+        DEAD,
+        [DIED, (look(60, event(REPAIRED, 60)), ""), (look(75), "")],
+    ),
+    "a repair needs no time to clear": (
+        rule(
+            *("dead", "gpu", "events(xid, within=1h) > 0"),
+            until=[REPAIRED],
+            clear="up",
+            clear_for="10m",
+        ),
+        [
+            (look(0, xid(119, 0), up=False), "dead"),
+            (look(15, up=True), "dead"),
+            (look(30, event(REPAIRED, 30), up=False), ""),
+        ],
+    ),
+    "a repair of the node is one of its components": (
+        DEAD,
+        [
+            (scene(0, *BOTH, events=[xid(119, 0)]), "dead"),
+            (scene(60, *BOTH, events=[event(REPAIRED, 60, about=("node", ""))]), ""),
+        ],
+    ),
+    "a repair of another component is none": (
+        DEAD,
+        [
+            (scene(0, *BOTH, events=[xid(119, 0)]), "dead"),
+            (scene(60, *BOTH, events=[event(REPAIRED, 60, about=("gpu", "u1"))]), "dead"),
+        ],
+    ),
+    "what comes after a repair begins anew": (
+        DEAD,
+        [
+            (look(0, xid(119, 0), event(REPAIRED, 30)), ""),
+            (look(45), ""),
+            (look(60, xid(119, 60)), "dead"),
+        ],
+    ),
+    "a repair ends what was counted before": (
+        rule("counted", "gpu", "increase(heat, 10m) > 0", until=[REPAIRED]),
+        [
+            *((look(0, heat=5.0), ""), (look(15, heat=6.0), "counted")),
+            *((look(30, heat=6.0), "counted"), (look(30, event(REPAIRED, 30), heat=6.0), "")),
+            *((look(45, heat=6.0), ""), (look(60, heat=7.0), "counted")),
+        ],
+    ),
+}
+"""By what it shows: rules, and what is active after each look."""
 
 
-def test_what_comes_after_a_repair_begins_anew(tmp_path: Path) -> None:
-    """A line after the repair is a fault of its own; one before it does not count again."""
-    judging = judge(tmp_path, DEAD)
-    judging.evaluate(scene(0, gpu(), events=[xid(119, 0), event("gpu_lost", 30)]))
-    assert active(judging.evaluate(scene(45, gpu()))) == []
-    assert active(judging.evaluate(scene(60, gpu(), events=[xid(119, 60)]))) == ["dead"]
-
-
-def test_a_repair_ends_what_was_counted_before(tmp_path: Path) -> None:
-    """An increase of before the repair, though in the window, keeps no fault; a new one does."""
-    judging = judge(tmp_path, COUNTED)
-    said = [
-        active(judging.evaluate(scene(at, gpu(heat=count), events=events)))
-        for at, count, events in (
-            *((0, 5.0, []), (15, 6.0, []), (30, 6.0, [])),
-            *((30, 6.0, [event("gpu_lost", 30)]), (45, 6.0, []), (60, 7.0, [])),
-        )
-    ]
-    assert said == [[], ["counted"], ["counted"], [], [], ["counted"]]
-
-
-def test_a_repair_of_another_component_is_none_of_this(tmp_path: Path) -> None:
-    """A reset of one GPU leaves the fault of its neighbour where it is."""
-    judging = judge(tmp_path, DEAD)
-    judging.evaluate(scene(0, gpu(), gpu(1), events=[xid(119, 0)]))
-    ended = event("gpu_lost", 60, about=("gpu", "u1"))
-    assert active(judging.evaluate(scene(60, gpu(), gpu(1), events=[ended]))) == ["dead"]
+@pytest.mark.parametrize(("rules", "looks"), LOOKS.values(), ids=LOOKS)
+def test_a_fault_begins_and_ends(
+    tmp_path: Path, rules: str, looks: list[tuple[Scene, str]]
+) -> None:
+    """After each look the rules of these names are active, and no other."""
+    judging = judge(tmp_path, rules)
+    shown = [" ".join(active(judging.evaluate(seen))) for seen, _ in looks]
+    assert shown == [names for _, names in looks]
 
 
 def test_an_event_says_what_the_field_does_not(tmp_path: Path) -> None:
