@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from exporter.faults.events.query import Events
 from exporter.faults.expr.compile import compile_expr
-from exporter.faults.expr.syntax import Arithmetic, Compare, Junction, Literal, Node, Not, Window
+from exporter.faults.expr.syntax import Literal, Node, Operation, Window
 from exporter.faults.rules.rule import Condition, Rule
 from tests.faults.rules import edges
 from tests.faults.rules.limits import LIMITS, limits
@@ -70,13 +70,8 @@ def _trees(node: Node) -> Iterator[tuple[str, Node]]:
             yield "number", replace(node, value=node.value * by)
     elif isinstance(node, (Window, Events)):
         yield from (("within", _over(node, by)) for by in (0.5, 2.0))
-    elif isinstance(node, Not):
-        yield from ((sort, replace(node, part=part)) for sort, part in _trees(node.part))
-    elif isinstance(node, Junction):
-        yield from _junctions(node)
-    elif isinstance(node, (Compare, Arithmetic)):
-        yield from ((sort, replace(node, left=left)) for sort, left in _trees(node.left))
-        yield from ((sort, replace(node, right=right)) for sort, right in _trees(node.right))
+    elif isinstance(node, Operation):
+        yield from _parts(node)
 
 
 def _over(node: Window | Events, by: float) -> Node:
@@ -85,10 +80,12 @@ def _over(node: Window | Events, by: float) -> Node:
     return node._replace(within_secs=node.within_secs * by)
 
 
-def _junctions(node: Junction) -> Iterator[tuple[str, Node]]:
+def _parts(node: Operation) -> Iterator[tuple[str, Node]]:
     for place, part in enumerate(node.parts):
         others = node.parts[:place] + node.parts[place + 1 :]
-        yield f"{node.word} branch", others[0] if len(others) == 1 else replace(node, parts=others)
+        if node.sign in ("and", "or"):
+            fewer = others[0] if len(others) == 1 else replace(node, parts=others)
+            yield f"{node.sign} branch", fewer
         for sort, changed in _trees(part):
             parts = (*node.parts[:place], changed, *node.parts[place + 1 :])
             yield sort, replace(node, parts=parts)

@@ -7,7 +7,7 @@ from exporter.faults.alert_state import Alert
 from exporter.faults.events.query import Events
 from exporter.faults.events.store import number_of
 from exporter.faults.expr.compile import EvalContext
-from exporter.faults.expr.syntax import Compare, Literal, Name
+from exporter.faults.expr.syntax import Literal, Name, Operation
 from exporter.faults.observation import View
 from exporter.faults.rules.rule import Condition, Leaf, Rule
 from exporter.faults.rules.site import severity_of
@@ -108,20 +108,20 @@ def _evidence(
         tree = leaf.tree
         if value is None or bool(value) is not leaf.wanted:
             continue
-        if isinstance(tree, Compare) and not leaf.counted:
+        if isinstance(tree, Operation) and not leaf.counted:
             yield _comparison(leaf, tree, ctx, view)
         elif isinstance(tree, Name):
             threshold = "is " + str(leaf.wanted).lower()
             yield Evidence(tree.text, bool(value), threshold, view.scene.wall)
 
 
-def _comparison(leaf: Leaf, tree: Compare, ctx: EvalContext, view: View) -> Evidence:
+def _comparison(leaf: Leaf, tree: Operation, ctx: EvalContext, view: View) -> Evidence:
     (name, left), (other, right) = leaf.sides
     shown = leaf.limit
-    if not isinstance(tree.right, Literal):
+    if not isinstance(tree.parts[1], Literal):
         limit = right(ctx)
         shown = f"{other} = {limit:g}" if isinstance(limit, float) else f"{other} = {limit}"
-    threshold = f"{'' if leaf.wanted else 'not '}{tree.operator} {shown}"
+    threshold = f"{'' if leaf.wanted else 'not '}{tree.sign} {shown}"
     return Evidence(name, _json(left(ctx)), threshold, view.scene.wall)
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from exporter.collectors.everything import rule_book
-from exporter.faults.expr.syntax import Compare, Literal, Name, walk
+from exporter.faults.expr.syntax import Literal, Name, Operation, walk
 from exporter.model.snapshot import Outcome, Snapshot
 
 MOST_LIKE = 2
@@ -92,10 +92,9 @@ def _words() -> Mapping[str, tuple[str, ...]]:
     for rule in rule_book().rules:
         for compiled in (rule.when, rule.clear, rule.only_if, rule.escalate):
             for node in walk(compiled.tree) if compiled else ():
-                if isinstance(node, Compare):
-                    sides = (node.left, node.right)
-                    names = [side.field for side in sides if isinstance(side, Name)]
-                    words = [side.value for side in sides if isinstance(side, Literal)]
+                if isinstance(node, Operation):
+                    names = [part.field for part in node.parts if isinstance(part, Name)]
+                    words = [part.value for part in node.parts if isinstance(part, Literal)]
                     for name in names:
                         row = found.setdefault(name, {})
                         row.update(dict.fromkeys(w for w in words if isinstance(w, str)))

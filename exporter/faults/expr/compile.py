@@ -11,14 +11,13 @@ from typing import Any, Protocol, TypeAlias
 from exporter.faults.events.query import Events
 from exporter.faults.events.store import number_of
 from exporter.faults.expr.syntax import (
-    Arithmetic,
-    Compare,
-    Junction,
+    ARITHMETIC,
+    LOGIC,
     Known,
     Literal,
     Name,
     Node,
-    Not,
+    Operation,
     Window,
 )
 from exporter.faults.timeseries import History, Series
@@ -74,15 +73,13 @@ class EvalContext:
 
 Compiled: TypeAlias = Callable[[EvalContext], Value]
 
-_COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
+_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
     "==": operator.eq,
     "!=": operator.ne,
-}
-_ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -97,19 +94,17 @@ def compile_expr(node: Node) -> Compiled:
         return lambda _: value
     if isinstance(node, Name):
         return _name(node)
-    if isinstance(node, (Not, Junction)):
-        return _logic(node)
-    if isinstance(node, Compare):
-        return _compare(node)
-    if isinstance(node, Arithmetic):
-        return _arithmetic(node)
-    return _function(node)
-
-
-def _function(node: Known | Window | Events) -> Compiled:
+    if isinstance(node, Operation):
+        return _operation(node)
     if isinstance(node, Known):
         return _known(node.name)
     return _window(node) if isinstance(node, Window) else _events(node)
+
+
+def _operation(node: Operation) -> Compiled:
+    if node.sign in LOGIC:
+        return _logic(node)
+    return _arithmetic(node) if node.sign in ARITHMETIC else _compare(node)
 
 
 def _known(node: Name) -> Compiled:
@@ -146,12 +141,12 @@ def _not(part: Compiled) -> Compiled:
     return opposite
 
 
-def _logic(node: Not | Junction) -> Compiled:
+def _logic(node: Operation) -> Compiled:
     """Return `or` (true if one part is true) or `and` (false if one part is false), or `not`."""
-    if isinstance(node, Not):
-        return _not(compile_expr(node.part))
     parts = tuple(map(compile_expr, node.parts))
-    decisive = node.word == "or"
+    if node.sign == "not":
+        return _not(*parts)
+    decisive = node.sign == "or"
 
     def junction(ctx: EvalContext) -> Value:
         result: Value = not decisive
@@ -166,17 +161,17 @@ def _logic(node: Not | Junction) -> Compiled:
     return junction
 
 
-def _compare(node: Compare) -> Compiled:
-    left, right = compile_expr(node.left), compile_expr(node.right)
-    compare = _COMPARISONS[node.operator]
-    if isinstance(node.right, Literal):
-        return _limit(node.left, left, compare, node.right.value)
+def _compare(node: Operation) -> Compiled:
+    left, right = map(compile_expr, node.parts)
+    compare, (first_node, limit) = _OPERATORS[node.sign], node.parts
+    if isinstance(limit, Literal):
+        return _limit(first_node, left, compare, limit.value)
 
     def comparison(ctx: EvalContext) -> Value:
         first, second = left(ctx), right(ctx)
         if first is None or second is None:
             return None
-        return compare(first, second)  # type: ignore[arg-type]  # the types agree, as checked
+        return compare(first, second)  # type: ignore[no-any-return]  # of operators: a bool
 
     return comparison
 
@@ -201,16 +196,16 @@ def _limit(
     return comparison_with_limit
 
 
-def _arithmetic(node: Arithmetic) -> Compiled:
-    left, right = compile_expr(node.left), compile_expr(node.right)
-    combine = _ARITHMETIC[node.operator]
+def _arithmetic(node: Operation) -> Compiled:
+    left, right = map(compile_expr, node.parts)
+    combine = _OPERATORS[node.sign]
 
     def combination(ctx: EvalContext) -> Value:
         first, second = left(ctx), right(ctx)
         if first is None or second is None:
             return None
         try:
-            result = combine(first, second)  # type: ignore[arg-type]  # numbers, as checked
+            result: float = combine(first, second)
         except (ZeroDivisionError, OverflowError):
             return None  # a share of nothing is unknown
         return result if math.isfinite(result) else None

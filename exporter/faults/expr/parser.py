@@ -14,15 +14,12 @@ from exporter.faults.expr.syntax import (
     MAX_COST,
     MAX_DEPTH,
     MAX_LENGTH,
-    Arithmetic,
-    Compare,
     ExpressionError,
-    Junction,
     Known,
     Literal,
     Name,
     Node,
-    Not,
+    Operation,
     Window,
     walk,
 )
@@ -127,14 +124,15 @@ class _Reader:
 
     def junction(self, node: ast.BoolOp) -> Node:
         word = "and" if isinstance(node.op, ast.And) else "or"
-        return Junction(word, tuple(map(self._node, node.values)), node.col_offset + 1)
+        return Operation(word, tuple(map(self._node, node.values)), node.col_offset + 1)
 
     def unary(self, node: ast.UnaryOp) -> Node:
         position = node.col_offset + 1
         if isinstance(node.op, ast.Not):
-            return Not(self._node(node.operand), position)
+            return Operation("not", (self._node(node.operand),), position)
         if isinstance(node.op, ast.USub):
-            return Arithmetic("-", Literal(0.0, position), self._node(node.operand), position)
+            parts = (Literal(0.0, position), self._node(node.operand))
+            return Operation("-", parts, position)
         raise self._wrong(node, "cannot stand in a rule")
 
     def compare(self, node: ast.Compare) -> Node:
@@ -147,12 +145,12 @@ class _Reader:
                 node.comparators[1].col_offset + 1, "comparisons cannot be chained; use and"
             )
         operator = self._operator(node.ops[0], node)
-        return Compare(operator, self._node(node.left), self._node(right), position)
+        return Operation(operator, (self._node(node.left), self._node(right)), position)
 
     def arithmetic(self, node: ast.BinOp) -> Node:
         operator = self._operator(node.op, node)
-        left, right = self._node(node.left), self._node(node.right)
-        return Arithmetic(operator, left, right, node.col_offset + 1)
+        parts = (self._node(node.left), self._node(node.right))
+        return Operation(operator, parts, node.col_offset + 1)
 
     def _operator(self, operator: ast.AST, node: ast.expr) -> str:
         text = _OPERATORS.get(type(operator))

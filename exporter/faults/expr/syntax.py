@@ -12,6 +12,10 @@ MAX_DEPTH = 24
 MAX_COST = 400
 """The highest cost of an expression: a window costs five nodes, a count of events ten."""
 
+LOGIC = ("not", "and", "or")
+COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+ARITHMETIC = ("+", "-", "*", "/")
+
 
 class ExpressionError(Exception):
     """A mistake in an expression: the position from 1, and a sentence.
@@ -64,39 +68,14 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
-    """The negation of a condition; unknown stays unknown."""
+class Operation:
+    """Parts joined by a sign of LOGIC, COMPARISONS or ARITHMETIC.
 
-    part: "Node"
-    position: int
+    `not` has one part, `and` and `or` have several, all others two.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Junction:
-    """All (`and`) or any (`or`) of several conditions."""
-
-    word: str
+    sign: str
     parts: "tuple[Node, ...]"
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """A comparison of two numbers or two texts."""
-
-    operator: str
-    left: "Node"
-    right: "Node"
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
-    """A sum, difference, product or quotient."""
-
-    operator: str
-    left: "Node"
-    right: "Node"
     position: int
 
 
@@ -118,40 +97,25 @@ class Window:
     position: int
 
 
-Node: TypeAlias = Literal | Name | Not | Junction | Compare | Arithmetic | Known | Window | Events
+Node: TypeAlias = Literal | Name | Operation | Known | Window | Events
 
 
 def counted_until(node: Node, kinds: tuple[str, ...]) -> Node:
     """Return the expression with all counts restricted to events after the last of these kinds."""
     if isinstance(node, Events):
         return node._replace(until=kinds)
-    if isinstance(node, Not):
-        return replace(node, part=counted_until(node.part, kinds))
-    if isinstance(node, Junction):
+    if isinstance(node, Operation):
         return replace(node, parts=tuple(counted_until(part, kinds) for part in node.parts))
-    if isinstance(node, (Compare, Arithmetic)):
-        left, right = counted_until(node.left, kinds), counted_until(node.right, kinds)
-        return replace(node, left=left, right=right)
     return node
-
-
-def children(node: Node) -> tuple[Node, ...]:
-    """Return the direct parts of a node."""
-    if isinstance(node, Not):
-        return (node.part,)
-    if isinstance(node, Junction):
-        return node.parts
-    if isinstance(node, (Compare, Arithmetic)):
-        return (node.left, node.right)
-    if isinstance(node, (Known, Window)):
-        return (node.name,)
-    return ()
 
 
 def walk(node: Node) -> Iterator[Node]:
     """Yield the node and all nodes below it."""
-    waiting = [node]
+    waiting: list[Node] = [node]
     while waiting:
         current = waiting.pop()
         yield current
-        waiting.extend(reversed(children(current)))
+        if isinstance(current, Operation):
+            waiting.extend(reversed(current.parts))
+        elif isinstance(current, (Known, Window)):
+            waiting.append(current.name)

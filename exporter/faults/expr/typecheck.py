@@ -3,15 +3,14 @@
 from exporter.faults.events.event_kinds import PROBE, PROBE_EVENT_FIELDS
 from exporter.faults.events.query import Events
 from exporter.faults.expr.syntax import (
-    Arithmetic,
-    Compare,
+    ARITHMETIC,
+    LOGIC,
     ExpressionError,
-    Junction,
     Known,
     Literal,
     Name,
     Node,
-    Not,
+    Operation,
     Window,
     walk,
 )
@@ -36,15 +35,7 @@ def type_of(node: Node, kind: str, vocabulary: Vocabulary) -> Type:
     if isinstance(node, Events):
         _check_events(node, vocabulary)
         return Type.NUMBER
-    if isinstance(node, Compare):
-        _check_comparison(node, kind, vocabulary)
-        return Type.TRUTH
-    if isinstance(node, Arithmetic):
-        for part in (node.left, node.right):
-            _check_number(part, kind, vocabulary)
-        return Type.NUMBER
-    _check_conditions(node, kind, vocabulary)
-    return Type.TRUTH
+    return _operation_type(node, kind, vocabulary)
 
 
 def field_of(name: Name, kind: str, vocabulary: Vocabulary) -> FieldType:
@@ -103,24 +94,25 @@ def _check_events(node: Events, vocabulary: Vocabulary) -> None:
             raise ExpressionError(node.position, f"no event of a probe has {name}; {hint}")
 
 
-def _check_comparison(node: Compare, kind: str, vocabulary: Vocabulary) -> None:
-    sides = {type_of(part, kind, vocabulary) for part in (node.left, node.right)}
-    if all(isinstance(each, (Literal, Compare, Arithmetic)) for each in walk(node)):
+def _operation_type(node: Operation, kind: str, vocabulary: Vocabulary) -> Type:
+    if node.sign in LOGIC:
+        for part in node.parts:
+            check_condition(part, kind, vocabulary)
+        return Type.TRUTH
+    if node.sign in ARITHMETIC:
+        for part in node.parts:
+            if type_of(part, kind, vocabulary) is Type.TEXT:
+                raise ExpressionError(part.position, "is a text, but must be a number")
+        return Type.NUMBER
+    _check_comparison(node, {type_of(part, kind, vocabulary) for part in node.parts})
+    return Type.TRUTH
+
+
+def _check_comparison(node: Operation, sides: set[Type]) -> None:
+    if all(isinstance(each, (Literal, Operation)) for each in walk(node)):
         raise ExpressionError(node.position, "compares nothing that changes: always the same")
     if Type.TEXT in sides:
         if len(sides) > 1:
             raise ExpressionError(node.position, "compares a text with something that is none")
-        if node.operator not in EQUALITIES:
+        if node.sign not in EQUALITIES:
             raise ExpressionError(node.position, "texts can only be compared with == and !=")
-
-
-def _check_number(node: Node, kind: str, vocabulary: Vocabulary) -> None:
-    if type_of(node, kind, vocabulary) is Type.TEXT:
-        raise ExpressionError(node.position, "is a text, but must be a number")
-
-
-def _check_conditions(node: Junction | Not, kind: str, vocabulary: Vocabulary) -> None:
-    for part in node.parts if isinstance(node, Junction) else (node.part,):
-        found = type_of(part, kind, vocabulary)
-        if found is not Type.TRUTH:
-            raise ExpressionError(part.position, f"is {found.value}, but must be a condition")

@@ -6,17 +6,7 @@ from functools import cached_property
 
 from exporter.faults.events.query import Events
 from exporter.faults.expr.compile import Compiled, EvalContext, compile_expr
-from exporter.faults.expr.syntax import (
-    Compare,
-    Junction,
-    Known,
-    Literal,
-    Name,
-    Node,
-    Not,
-    Window,
-    walk,
-)
+from exporter.faults.expr.syntax import LOGIC, Known, Literal, Name, Node, Operation, Window, walk
 from exporter.faults.rules.templates import Template
 from exporter.faults.values import Place
 from exporter.record import dataclass
@@ -108,12 +98,11 @@ def _leaves(tree: Node) -> Iterator[Leaf]:
     waiting = [(tree, True)]
     while waiting:
         node, wanted = waiting.pop()
-        if isinstance(node, Junction):
-            waiting.extend((part, wanted) for part in reversed(node.parts))
-        elif isinstance(node, Not):
-            waiting.append((node.part, not wanted))
+        if isinstance(node, Operation) and node.sign in LOGIC:
+            meant = not wanted if node.sign == "not" else wanted
+            waiting.extend((part, meant) for part in reversed(node.parts))
         else:
-            both = (node.left, node.right) if isinstance(node, Compare) else ()
+            both = node.parts if isinstance(node, Operation) else ()
             sides = tuple((_written(side), compile_expr(side)) for side in both)
             counted = both[0] if both and isinstance(both[0], Events) else None
             limit = both[1].value if both and isinstance(both[1], Literal) else ""
@@ -290,20 +279,22 @@ class Rule:
 
 def needed_events(node: Node) -> tuple[Events, ...] | None:
     """Return the events of which the condition needs at least one; None if it needs none."""
-    if isinstance(node, Compare):
-        counted = node.left
-        return (counted,) if isinstance(counted, Events) and _needs_one(node) else None
-    if isinstance(node, Junction):
-        parts = [needed_events(part) for part in node.parts]
-        if node.word == "and":
-            return next((part for part in parts if part), None)
-        return None if None in parts else tuple(e for part in parts for e in part or ())
-    return None
+    if not isinstance(node, Operation) or node.sign == "not":
+        return None
+    if node.sign not in LOGIC:
+        counted, limit = node.parts
+        return (
+            (counted,) if isinstance(counted, Events) and _is_above_none(node.sign, limit) else None
+        )
+    parts = [needed_events(part) for part in node.parts]
+    if node.sign == "and":
+        return next((part for part in parts if part), None)
+    return None if None in parts else tuple(e for part in parts for e in part or ())
 
 
-def _needs_one(node: Compare) -> bool:
-    """Whether the comparison is false without any event."""
-    least = node.right.value if isinstance(node.right, Literal) else None
+def _is_above_none(sign: str, limit: Node) -> bool:
+    """Whether a number of events that is so compared is at least one."""
+    least = limit.value if isinstance(limit, Literal) else None
     if not isinstance(least, float):
         return False
-    return (node.operator == ">" and least >= 0) or (node.operator == ">=" and least > 0)
+    return (sign == ">" and least >= 0) or (sign == ">=" and least > 0)

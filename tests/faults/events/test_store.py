@@ -7,7 +7,7 @@ import pytest
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
 from exporter.faults.events.store import EventStore, addresses_of, number_of
 from exporter.faults.expr.parser import parse_expression
-from exporter.faults.expr.syntax import Compare
+from exporter.faults.expr.syntax import Operation
 from exporter.faults.values import Address
 from exporter.model.event import Event, EventType
 from tests.faults.scenes import event, xid
@@ -147,9 +147,10 @@ def counted(source: str) -> int:
     told = (replace(event("xid", float(at)), fields=fields) for at, fields in enumerate(TOLD))
     kept = store(*told)
     tree = parse_expression(f"{source} > 0")
-    assert isinstance(tree, Compare)
-    assert isinstance(tree.left, Events)
-    return number_of(kept.matching([GPU], tree.left, 60.0), tree.left)
+    assert isinstance(tree, Operation)
+    wanted = tree.parts[0]
+    assert isinstance(wanted, Events)
+    return number_of(kept.matching([GPU], wanted, 60.0), wanted)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 from exporter.collectors.everything import VOCABULARY
 from exporter.faults.events.query import Events
 from exporter.faults.expr.compile import Compiled, compile_expr
-from exporter.faults.expr.syntax import Compare, Known, Literal, Name, Node, walk
+from exporter.faults.expr.syntax import Known, Literal, Name, Node, Operation, walk
 from exporter.faults.rules.rule import Condition, Rule
 from exporter.faults.values import Type, Value
 from tests.faults.rules.edges import (
@@ -91,9 +91,7 @@ class _Search:
 
     def _deciding(self, leaf: Node, name: str) -> list[dict[str, Value]]:
         """Values beside the limit of the leaf between which the whole changes, best first."""
-        sides = (
-            [compile_expr(s) for s in (leaf.left, leaf.right)] if isinstance(leaf, Compare) else []
-        )
+        sides = [compile_expr(s) for s in leaf.parts] if isinstance(leaf, Operation) else []
         alone = compile_expr(leaf)
         best: list[dict[str, Value]] = []
         for _ in range(TRIES):

@@ -7,15 +7,7 @@ from functools import cache
 
 from exporter.faults.events.query import Events
 from exporter.faults.expr.compile import Compiled, EvalContext, compile_expr
-from exporter.faults.expr.syntax import (
-    Junction,
-    Literal,
-    Name,
-    Node,
-    Not,
-    Window,
-    walk,
-)
+from exporter.faults.expr.syntax import LOGIC, Literal, Name, Node, Operation, Window, walk
 from exporter.faults.rules.rule import Rule
 from exporter.faults.timeseries import History, Series
 from exporter.faults.values import Entity, Value
@@ -161,10 +153,8 @@ def leaves(tree: Node) -> Iterator[Node]:
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Junction):
+        if isinstance(node, Operation) and node.sign in LOGIC:
             waiting.extend(node.parts)
-        elif isinstance(node, Not):
-            waiting.append(node.part)
         else:
             yield node
 
@@ -173,9 +163,9 @@ def without(tree: Node, leaf: Node, stand_in: Node) -> Node:
     """The same expression with something else in the place of one of its leaves."""
     if tree is leaf:
         return stand_in
-    if isinstance(tree, Junction):
-        return replace(tree, parts=tuple(without(part, leaf, stand_in) for part in tree.parts))
-    return replace(tree, part=without(tree.part, leaf, stand_in)) if isinstance(tree, Not) else tree
+    if not isinstance(tree, Operation):
+        return tree
+    return replace(tree, parts=tuple(without(part, leaf, stand_in) for part in tree.parts))
 
 
 def idle_leaves(rule: Rule, rows: Iterable[Edge]) -> Iterator[tuple[str, Node]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from exporter.faults.events.query import Events
-from exporter.faults.expr.syntax import Compare, Literal, Window, walk
+from exporter.faults.expr.syntax import COMPARISONS, Literal, Operation, Window, walk
 from exporter.faults.rules.rule import Condition, Rule
 
 LIMITS = "limits.txt"
@@ -34,8 +34,8 @@ def _conditions(rule: Rule) -> Iterator[tuple[str, Condition]]:
 
 def _numbers(condition: Condition) -> Iterator[str]:
     for node in walk(condition.tree):
-        if isinstance(node, Compare):
-            yield node.operator
+        if isinstance(node, Operation) and node.sign in COMPARISONS:
+            yield node.sign
         elif isinstance(node, Literal):
             yield f"{node.value}"
         elif isinstance(node, Window):
