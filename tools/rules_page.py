@@ -49,7 +49,7 @@ def _ends(rules: Iterable[Rule]) -> Iterator[str]:
     yield _ENDS
     for rule in sorted(rules, key=lambda each: each.id):
         if rule.is_from_events:
-            kinds = dict.fromkeys(wanted.what for wanted in rule.when.looks_at_events())
+            kinds = dict.fromkeys(wanted.what for wanted in rule.when.events)
             sources = sorted(
                 {source for kind in kinds for source in KINDS.event_sources.get(kind, ())}
             )
@@ -62,7 +62,7 @@ def _end_of(rule: Rule) -> str:
     """Say what ends a fault of this rule."""
     if rule.clear:
         ends = [f"`{_one_line(rule.clear.source)}`"]
-    elif any(("ended", ("no",)) in wanted.filters for wanted in rule.when.looks_at_events()):
+    elif any(("ended", ("no",)) in wanted.filters for wanted in rule.when.events):
         ends = ["the line that reports the end"]
     elif rule.ends_by_time:
         ends = [f"time: {rule.ends_by_time}"]

@@ -37,7 +37,7 @@ def describe(rule: Rule, alert: Alert, ctx: EvalContext, view: View) -> None:
     alert.described = mark
     pieces = [*_evidence(rule.when, judged, ctx, view)]
     case = next((case for case in rule.cases if case.when.evaluate(ctx)), None)
-    for counted in case.when.looks_at_events() if case else ():
+    for counted in case.when.events if case else ():
         pieces += _event_evidence(counted, ctx)
     seen = {(e.name, e.raw, e.threshold if not e.raw else ""): e for e in pieces}
     alert.evidence = tuple(seen.values())[:MAX_EVIDENCE]
@@ -74,9 +74,7 @@ def _matched(judged: Sequence[Judged], ctx: EvalContext) -> list[list[Event]]:
 
 def _last_event(rule: Rule, ctx: EvalContext) -> Event | None:
     last = [
-        event
-        for wanted in rule.when.looks_at_events()
-        for event in (ctx.matching_events(wanted) or [])[-1:]
+        event for wanted in rule.when.events for event in (ctx.matching_events(wanted) or [])[-1:]
     ]
     return max(last, key=lambda event: event.boottime, default=None)
 
@@ -102,7 +100,7 @@ def _evidence(
     condition: Condition, judged: Sequence[Judged], ctx: EvalContext, view: View
 ) -> Iterator[Evidence]:
     """Yield the evidence: events, and each comparison that holds, with its value and limit."""
-    for counted in condition.looks_at_events():
+    for counted in condition.events:
         yield from _event_evidence(counted, ctx)
     for leaf, value in judged:
         tree = leaf.tree

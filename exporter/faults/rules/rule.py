@@ -80,12 +80,9 @@ class Condition:
         """Return the fields in the expression."""
         return tuple(node for node in walk(self.tree) if isinstance(node, Name))
 
-    def looks_at_events(self) -> tuple[Events, ...]:
-        """Return the events that the expression counts."""
-        return self._events
-
     @cached_property
-    def _events(self) -> tuple[Events, ...]:
+    def events(self) -> tuple[Events, ...]:
+        """The events that the expression counts."""
         return tuple(node for node in walk(self.tree) if isinstance(node, Events))
 
     @cached_property
@@ -243,14 +240,14 @@ class Rule:
     def _guarded(self) -> tuple[Compiled, ...]:
         """The fields of a rule that reads only fields it tests with `known`; else empty."""
         is_guarded = any(isinstance(node, Known) for node in walk(self.when.tree))
-        if not is_guarded or self.when.looks_at_events():
+        if not is_guarded or self.when.events:
             return ()  # untested: nothing is as empty
         return tuple(compile_expr(name) for name in self.when.names())
 
     @cached_property
     def is_from_events(self) -> bool:
         """Whether the rule counts events: its faults are saved over a restart."""
-        return bool(self.when.looks_at_events())
+        return bool(self.when.events)
 
     @cached_property
     def reads_events(self) -> bool:
@@ -265,7 +262,7 @@ class Rule:
     @cached_property
     def _counted(self) -> tuple[Events, ...]:
         """The events that any expression of the rule counts."""
-        return tuple(it for condition in self.conditions for it in condition.looks_at_events())
+        return tuple(it for condition in self.conditions for it in condition.events)
 
     @cached_property
     def compares_with_past(self) -> bool:

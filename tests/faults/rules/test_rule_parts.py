@@ -130,7 +130,7 @@ def test_what_a_rule_says_is_taken(tmp_path: Path) -> None:
     assert found.explained_by == (far, near)
     assert found.near_causes_first == (near, far)
     assert (far.distance, near.distance) == ((True, 3), (False, 0))
-    assert (found.until, found.when.looks_at_events()[0].until) == (("gpu_lost",),) * 2
+    assert (found.until, found.when.events[0].until) == (("gpu_lost",),) * 2
     assert (found.runbook, found.symptom, found.confidence) == ("other", True, 1.0)
     assert found.advice.parts == ("Look closer.",)
 

@@ -18,7 +18,7 @@ def test_what_begins_with_an_event_names_its_end() -> None:
     An event that says that it is over (`ended=no`) is such an end.
     """
     for rule in shipped().rules:
-        counted = rule.when.looks_at_events()
+        counted = rule.when.events
         says_its_end = any(("ended", ("no",)) in wanted.filters for wanted in counted)
         if rule.needed and rule.clear is None and not says_its_end:
             assert rule.until or rule.ends_by_time, rule.id
