@@ -148,5 +148,5 @@ def related_of(entity: Entity, kinds: Mapping[str, str], view: View) -> dict[str
 
 def _nearest(entity: Entity, kind: str, view: View) -> Entity | None:
     key, graph = entity.key, view.graph
-    keys = graph.neighbours("runs_in", key) if kind == "workload" else graph.same(key)
+    keys = graph.targets("runs_in", key) if kind == "workload" else graph.same(key)
     return next((view.entities[k] for k in keys if k[0] == kind and k in view.entities), None)

@@ -279,7 +279,7 @@ class ReportBuilder:
     def _users(self, key: Key, ended: Sequence[Edge], graph: Graph) -> tuple[Subject, ...]:
         """Return the present users of a component, and those of the uses that have ended."""
         users = graph.users(key)[:MAX_USERS]
-        workloads = [other for user in users for other in graph.neighbours("runs_in", user)]
+        workloads = [other for user in users for other in graph.targets("runs_in", user)]
         same = graph.same(key) if ended else ()
         gone = {use.source for use in ended if use.target in same}
         workloads += [use.target for use in ended if use.source in gone]

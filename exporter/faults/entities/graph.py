@@ -33,28 +33,31 @@ class Graph:
         self._edges: dict[str, list[Edge]] = defaultdict(list)
         for edge in edges:
             self._edges[edge.relation].append(edge)
-        self._targets: dict[str, dict[Key, list[Key]]] = {}
-        self._sources: dict[str, dict[Key, list[Key]]] = {}
+        self._indexes: dict[tuple[str, bool], dict[Key, list[Key]]] = {}
         self._wholes: dict[Key, Mapping[Key, None]] = {}
         self._related: dict[tuple[Key, str], Mapping[Key, None]] = {}
 
-    def _out(self, relation: str, key: Key) -> list[Key]:
-        """Return the targets of edges from this key; a relation is indexed at its first use."""
-        targets = self._targets.get(relation)
-        if targets is None:
-            targets = self._targets[relation] = defaultdict(list)
+    def _index(self, relation: str, *, is_back: bool) -> dict[Key, list[Key]]:
+        """Return the far ends of edges by the near ones; a relation is indexed at its first use."""
+        index = self._indexes.get((relation, is_back))
+        if index is None:
+            index = self._indexes[relation, is_back] = defaultdict(list)
             for edge in self._edges.get(relation, ()):
-                targets[edge.source].append(edge.target)
-        return targets.get(key, [])
+                near, far = edge.source, edge.target
+                if is_back:
+                    near, far = far, near
+                index[near].append(far)
+        return index
 
-    def _in(self, relation: str, key: Key) -> list[Key]:
-        """Return the sources of edges to this key."""
-        sources = self._sources.get(relation)
-        if sources is None:
-            sources = self._sources[relation] = defaultdict(list)
-            for edge in self._edges.get(relation, ()):
-                sources[edge.target].append(edge.source)
-        return sources.get(key, [])
+    def targets(self, relation: str, key: Key) -> list[Key]:
+        """Return the targets of edges of this relation from this key."""
+        return self._index(relation, is_back=False).get(key, [])
+
+    def _sources(self, relation: str, key: Key) -> list[Key]:
+        return self._index(relation, is_back=True).get(key, [])
+
+    def _on_a_bus(self, key: Key) -> list[Key]:
+        return [part for part in self.same(key) if part[0] in self._traits.on_a_bus]
 
     def count(self, relation: str) -> int:
         """Return the number of edges of this relation."""
@@ -68,16 +71,12 @@ class Graph:
             self._related[key, relation] = dict.fromkeys(RELATIONS[relation](self, key))
         return self._related[key, relation]
 
-    def neighbours(self, relation: str, key: Key) -> list[Key]:
-        """Return the targets of edges of this relation from this key."""
-        return self._out(relation, key)
-
     def users(self, key: Key) -> list[Key]:
         """Return the processes that use or wait for this entity, its parts or its wholes."""
         found: dict[Key, None] = {}
         for part in self.same(key):
             for relation in ("consumes", "waits_on"):
-                found.update(dict.fromkeys(self._in(relation, part)))
+                found.update(dict.fromkeys(self._sources(relation, part)))
         return list(found)
 
     def same(self, key: Key) -> Collection[Key]:
@@ -88,7 +87,7 @@ class Graph:
 
     def _connected(self, key: Key) -> Iterator[Key]:
         yield key
-        for edges in (self._out, self._in):
+        for edges in (self.targets, self._sources):
             seen = {key}
             waiting = [key]
             while waiting:
@@ -100,32 +99,32 @@ class Graph:
 
     def wholes(self, key: Key) -> Iterator[Key]:
         """Yield the wholes that the entity is part of, the nearest first."""
-        level = self._out("part_of", key)
+        level = self.targets("part_of", key)
         for _ in range(MAX_DEPTH):
             yield from level
-            level = [whole for part in level for whole in self._out("part_of", part)]
+            level = [whole for part in level for whole in self.targets("part_of", part)]
 
     def above(self, key: Key) -> Iterator[Key]:
         """Yield every port between the root and the device, and the device's own function."""
-        level = [part for part in self.same(key) if part[0] in self._traits.on_a_bus]
+        level = self._on_a_bus(key)
         for _ in range(MAX_DEPTH):
             yield from level
-            level = [port for part in level for port in self._out("below", part)]
+            level = [port for part in level for port in self.targets("below", part)]
             if not level:
                 return
 
     def beside(self, key: Key) -> Iterator[Key]:
         """Yield the devices under the same port."""
-        for own in (part for part in self.same(key) if part[0] in self._traits.on_a_bus):
-            for port in self.neighbours("below", own):
-                for sibling in self._in("below", port):
+        for own in self._on_a_bus(key):
+            for port in self.targets("below", own):
+                for sibling in self._sources("below", port):
                     yield from self.same(sibling)
 
     def under(self, key: Key) -> Iterator[Key]:
         """Yield the devices below a port, however deep."""
-        level = [part for part in self.same(key) if part[0] in self._traits.on_a_bus]
+        level = self._on_a_bus(key)
         for _ in range(MAX_DEPTH):
-            level = [device for port in level for device in self._in("below", port)]
+            level = [device for port in level for device in self._sources("below", port)]
             if not level:
                 return
             for device in level:
@@ -134,25 +133,25 @@ class Graph:
     def around(self, relation: str, key: Key) -> Iterator[Key]:
         """Yield neighbours by an edge without direction, with their parts and wholes."""
         for part in self.same(key):
-            for edges in (self._out, self._in):
+            for edges in (self.targets, self._sources):
                 for other in edges(relation, part):
                     yield from self.same(other)
 
     def used(self, key: Key) -> Iterator[Key]:
         """Yield the components that a process uses, or the processes that use a component."""
         for part in self.same(key):
-            yield from self._out("consumes", part)
-            yield from self._in("consumes", part)
+            yield from self.targets("consumes", part)
+            yield from self._sources("consumes", part)
 
     def waited_for(self, key: Key) -> Iterator[Key]:
         """Yield what a process or the users of a component wait for; all entities for the node."""
         if key[0] == "node":
             yield from self._keys
             return
-        waiting = [key, *self.users(key), *self._in("runs_in", key)]
+        waiting = [key, *self.users(key), *self._sources("runs_in", key)]
         seen = set(waiting)
         while waiting:
-            for target in self._out("waits_on", waiting.pop(0)):
+            for target in self.targets("waits_on", waiting.pop(0)):
                 yield from self.same(target)
                 if target[0] == "process" and target not in seen:  # the owner of a lock waits, too
                     seen.add(target)
@@ -160,8 +159,8 @@ class Graph:
 
     def working_with(self, key: Key) -> Iterator[Key]:
         """Yield the workload of a process, or the processes of a workload."""
-        yield from self._out("runs_in", key)
-        yield from self._in("runs_in", key)
+        yield from self.targets("runs_in", key)
+        yield from self._sources("runs_in", key)
 
     def depended_on(self, key: Key) -> Iterator[Key]:
         """Yield the component, and those that drivers, links and collectors depend on."""

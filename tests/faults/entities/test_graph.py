@@ -79,7 +79,7 @@ def test_users_are_those_of_all_its_parts() -> None:
     graph = Graph(KEYS, EDGES, KINDS.traits)
     assert graph.users(CARD) == [USER]
     assert (graph.count("waits_on"), graph.count("nothing")) == (4, 0)
-    assert graph.neighbours("runs_in", USER) == [JOB]
+    assert graph.targets("runs_in", USER) == [JOB]
 
 
 def aliases() -> AliasIndex:
