@@ -377,12 +377,15 @@ def test_a_probe_that_grew_too_large_is_ended_and_counted() -> None:
     play(story)
 
 
-def test_a_probe_that_writes_what_is_no_line_is_killed(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("output", [b"garbage\n", b"[]\n", b"{" * 5_000_000], ids=len)
+def test_a_probe_that_writes_garbage_is_killed(
+    output: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     """It cannot be trusted any more; the reason is in the log."""
 
     async def story(scene: Scene) -> None:
         def behave(child: ScriptedChild, _: object) -> None:
-            child.says(b"garbage\n")
+            child.says(output)
 
         scene.behave = behave
         assert (await scene.failure()).reason == "crashed"
