@@ -1,11 +1,13 @@
 """The guarded server on loopback with pages of a made-up node, and a raw client for it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from exporter.blocking import DaemonThreads
 from exporter.collectors.everything import EVERYTHING
+from exporter.config.server import ServerConfig
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.model.snapshot import Snapshot, SourceReport
@@ -14,6 +16,7 @@ from exporter.web.server.acceptor import Acceptor, Bounds
 from exporter.web.server.admission import Limits
 from exporter.web.server.guard import GuardedServer
 from exporter.web.server.listening import listening_sockets
+from exporter.web.server.security import Security
 
 PATIENCE_SECS = 10.0
 LIMITS = Limits(max_connections=100, request_timeout_secs=5, keepalive_timeout_secs=5)
@@ -109,14 +112,18 @@ def snapshot(
 
 @asynccontextmanager
 async def serving(
-    latest: Snapshot | None = None, limits: Limits = LIMITS, node: Node | None = None
+    latest: Snapshot | None = None,
+    limits: Limits = LIMITS,
+    node: Node | None = None,
+    security: Security | None = None,
 ) -> AsyncIterator[Serving]:
     """The server, running until the block ends."""
     pages = Pages(EVERYTHING, lambda: 1000.0, Moment)
     if latest is not None:
         pages.publish(latest)
-    routes = Routes("1.2.3", node or Node(latest), pages)
-    server = GuardedServer(routes.handle, limits)
+    security = security or Security(ServerConfig(), DaemonThreads())
+    routes = Routes("1.2.3", node or Node(latest), pages, security.authenticator())
+    server = GuardedServer(routes.handle, limits, security.context)
     async with listening(server) as port:
         yield Serving(server, routes, port)
 
@@ -133,3 +140,11 @@ async def listening(server: GuardedServer, bounds: Bounds | None = None) -> Asyn
     finally:
         acceptor.close()
         await server.shutdown(0.1)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for what happens in the kernel: no event tells of it."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE_SECS
+    while not holds():
+        assert asyncio.get_running_loop().time() < deadline
+        await asyncio.sleep(0.005)

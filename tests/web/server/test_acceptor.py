@@ -4,7 +4,6 @@ import asyncio
 import errno
 import socket
 import struct
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -19,9 +18,9 @@ from exporter.web.server.acceptor import (
     network_of,
 )
 from tests.fakes.virtual_time import run_virtually
+from tests.web.serving import until
 
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-PATIENCE_SECS = 10.0
 
 
 class _Server:
@@ -70,13 +69,6 @@ class _Scene:
             sock.close()
 
 
-async def _until(holds: Callable[[], bool]) -> None:
-    deadline = asyncio.get_running_loop().time() + PATIENCE_SECS
-    while not holds():
-        assert asyncio.get_running_loop().time() < deadline
-        await asyncio.sleep(0.005)
-
-
 async def _is_closed(sock: socket.socket) -> bool:
     try:
         received = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(sock, 10), 0.2)
@@ -91,10 +83,10 @@ async def test_as_many_wait_as_there_is_room_for() -> None:
     """One more than that closes the oldest, and it is counted as one that found all full."""
     scene = _Scene(Bounds(2, 60.0))
     first, second = await scene.client(), await scene.client(b"GET")
-    await _until(lambda: len(scene.acceptor) == 2)
+    await until(lambda: len(scene.acceptor) == 2)
     assert scene.server.closed == []
     third = await scene.client()
-    await _until(lambda: scene.server.closed == [True])
+    await until(lambda: scene.server.closed == [True])
     assert len(scene.acceptor) == 2
     assert [await _is_closed(sock) for sock in (first, second, third)] == [True, False, False]
     scene.close()
@@ -157,12 +149,12 @@ async def test_a_client_that_breaks_off_costs_itself() -> None:
     for count in (1, 2):
         client = await scene.client()
         if count > 1:
-            await _until(lambda: len(scene.acceptor) == 1)
+            await until(lambda: len(scene.acceptor) == 1)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()  # by a reset
-        await _until(partial(_are_closed, scene, count))
+        await until(partial(_are_closed, scene, count))
     await scene.client(HEAD)
-    await _until(lambda: scene.server.taken == [HEAD])
+    await until(lambda: scene.server.taken == [HEAD])
     assert complaints == []
     scene.close()
 
@@ -171,7 +163,7 @@ async def test_who_waits_when_it_ends_is_closed() -> None:
     """No socket is left, and nobody more is accepted."""
     scene = _Scene(Bounds(5, 60.0))
     clients = [await scene.client(b"GET") for _ in range(3)]
-    await _until(lambda: len(scene.acceptor) == 3)
+    await until(lambda: len(scene.acceptor) == 3)
     scene.acceptor.close()
     assert len(scene.acceptor) == 0
     assert [await _is_closed(sock) for sock in clients] == [True, True, True]
@@ -188,9 +180,9 @@ async def test_who_sent_no_more_than_is_fair_is_left_alone(
     """Beyond the bound of all together only those go that sent more than their share."""
     scene = _Scene(Bounds(5, 60.0, all_bytes=25, fair_bytes=20))
     modest = await scene.client(b"G" * sent[1])
-    await _until(lambda: len(scene.acceptor) == 1)
+    await until(lambda: len(scene.acceptor) == 1)
     other = await scene.client(b"G" * sent[0])
-    await _until(lambda: len(scene.acceptor) + len(scene.server.closed) == 2)
+    await until(lambda: len(scene.acceptor) + len(scene.server.closed) == 2)
     assert (len(scene.server.closed) == 1) is is_dropped
     assert [await _is_closed(sock) for sock in (modest, other)] == [False, is_dropped]
     scene.close()
@@ -200,9 +192,9 @@ async def test_a_whole_head_is_handed_over_with_all_that_came() -> None:
     """In one piece or in several; what waits is none of it any more."""
     scene = _Scene(Bounds(5, 60.0))
     sock = await scene.client(HEAD[:7])
-    await _until(lambda: len(scene.acceptor) == 1)
+    await until(lambda: len(scene.acceptor) == 1)
     sock.sendall(HEAD[7:])
-    await _until(lambda: scene.server.taken == [HEAD])
+    await until(lambda: scene.server.taken == [HEAD])
     assert len(scene.acceptor) == 0
     scene.close()
 
@@ -247,6 +239,8 @@ def test_a_handshake_begins_with_a_whole_record(length: int, come: int, *, is_he
     [
         ("10.0.0.1", "10.0.0.1"),
         ("2001:db8:1:2:3:4:5:6", "2001:0db8:0001:0002"),
+        ("2001:db8:1:2:ffff::9%eth0", "2001:0db8:0001:0002"),
+        ("::1", "0000:0000:0000:0000"),
         ("fe80::1%eth0", "fe80:0000:0000:0000"),
         ("::ffff:10.0.0.1", "::ffff:10.0.0.1"),
     ],

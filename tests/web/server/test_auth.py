@@ -154,7 +154,7 @@ async def test_passwords_need_their_package() -> None:
     def missing(name: str) -> ModuleType:
         raise ImportError(name)
 
-    with pytest.raises(SecurityError, match="pip install"):
+    with pytest.raises(SecurityError, match=r"pip install 'hw-exporter\[auth\]'"):
         PasswordVerifier({"prometheus": HASH}, _at_once, missing)
 
 

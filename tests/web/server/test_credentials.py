@@ -4,7 +4,6 @@ import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -59,17 +58,6 @@ def test_only_hashes_of_a_bearable_cost_are_taken(stored: str, sentence: str) ->
 def test_names_that_no_client_can_send_are_refused(name: str) -> None:
     """Basic authentication separates name and password by a colon."""
     assert "a name must not" in _refusal(auth=AuthConfig(basic_users={name: HASH}))
-
-
-def test_missing_bcrypt_is_said_with_its_remedy() -> None:
-    """Where the optional package is not installed, the message says what to install."""
-    from exporter.web.server.auth import PasswordVerifier  # noqa: PLC0415 - only this test builds one
-
-    def find(name: str) -> ModuleType:
-        raise ImportError(name)
-
-    with pytest.raises(SecurityError, match=r"hw-exporter\[auth\]"):
-        PasswordVerifier({"prometheus": HASH}, DaemonThreads(), find)
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import asyncio
 import gc
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import aiohttp
@@ -13,41 +13,24 @@ import pytest
 from aiohttp import web
 
 from exporter.blocking import DaemonThreads
-from exporter.collectors.everything import EVERYTHING
 from exporter.config.server import AuthConfig, ServerConfig, TlsConfig
-from exporter.exposition.live import Moment
-from exporter.exposition.page import Pages
-from exporter.model.snapshot import Snapshot
-from exporter.web.routes import Routes
 from exporter.web.server.admission import Limits
 from exporter.web.server.guard import GuardedServer
 from exporter.web.server.security import Security
 from exporter.web.server.tls import TlsHandshake
 from tests.fakes.certificates import Authority, KeyPair
-from tests.web.serving import listening
+from tests.web.serving import listening, serving, until
 
 LIMITS = Limits(max_connections=20, request_timeout_secs=0.5, keepalive_timeout_secs=5)
 
 
-class _Ready:
-    def snapshot(self) -> Snapshot | None:
-        return None
-
-    def is_live(self) -> bool:
-        return True
-
-    def unready_reasons(self) -> list[str]:
-        return []
-
-    def boottime(self) -> float:
-        return 0.0
-
-
+@dataclass(frozen=True, slots=True)
 class _Running:
-    def __init__(self, security: Security, server: GuardedServer, port: int) -> None:
-        self.security = security
-        self.server = server
-        self.port = port
+    """The server with the certificates and tokens of a configuration."""
+
+    security: Security
+    server: GuardedServer
+    port: int
 
     async def get(self, path: str, context: ssl.SSLContext, **headers: str) -> int:
         connector = aiohttp.TCPConnector(ssl=context, force_close=True)
@@ -60,17 +43,10 @@ class _Running:
 
 
 @asynccontextmanager
-async def _running(config: ServerConfig, limits: Limits = LIMITS) -> AsyncIterator[_Running]:
+async def _running(config: ServerConfig) -> AsyncIterator[_Running]:
     security = Security(config, DaemonThreads())
-    pages = Pages(EVERYTHING, lambda: 0.0, lambda _: Moment(0.0))
-    routes = Routes("1.2.3", _Ready(), pages, security.authenticator())
-
-    async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        return await routes.handle(request)
-
-    server = GuardedServer(handle, limits, security.context)
-    async with listening(server) as port:
-        yield _Running(security, server, port)
+    async with serving(limits=LIMITS, security=security) as served:
+        yield _Running(security, served.server, served.port)
 
 
 def _server(pair: KeyPair, authority: Authority | None = None) -> ServerConfig:
@@ -195,25 +171,6 @@ def _hello(context: ssl.SSLContext) -> bytes:
     return outgoing.read()
 
 
-async def test_handshakes_have_a_bound_of_their_own(tmp_path: Path) -> None:
-    """Clients that begin handshakes and go on with none end each other, and nobody else."""
-    authority = Authority(tmp_path)
-    context = _trusting(authority)
-    limits = replace(LIMITS, max_handshakes=5, request_timeout_secs=60)
-    async with _running(_server(authority.sign("server")), limits) as running:
-        held = [await asyncio.open_connection("127.0.0.1", running.port) for _ in range(9)]
-        for _, writer in held[:2]:
-            writer.write(b"\x16\x03\x01")  # no handshake yet: it costs none
-        for _, writer in held[2:]:
-            writer.write(_hello(context))
-        await _until(lambda: running.server.admission.refused == 2)
-        assert running.server.open_connections() == 5
-        assert await running.get("/", context) == 200
-        for _, writer in held:
-            writer.close()
-        await _until(lambda: running.server.open_connections() == 0)
-
-
 async def test_nothing_is_left_of_a_handshake_that_failed(tmp_path: Path) -> None:
     """What a handshake held is free when its client leaves, without a garbage collection."""
     authority = Authority(tmp_path)
@@ -229,8 +186,8 @@ async def test_nothing_is_left_of_a_handshake_that_failed(tmp_path: Path) -> Non
                     if first == hello:
                         await reader.read(100)
                     writer.close()
-            await _until(lambda: running.server.failed_handshakes == 9)
-            await _until(lambda: _sizes_of_handshakes() == [])
+            await until(lambda: running.server.failed_handshakes == 9)
+            await until(lambda: _sizes_of_handshakes() == [])
     finally:
         gc.enable()
 
@@ -257,13 +214,13 @@ async def test_clients_that_never_read_hold_little_together(tmp_path: Path) -> N
             writer.transport.pause_reading()  # type: ignore[attr-defined]  # every socket has it
             writer.write(b"GET / HTTP/1.1\r\nHost: n\r\n\r\n")
             writers.append(writer)
-            await _until(lambda asked=asked: len(arrived) == asked)  # type: ignore[misc]  # a default
+            await until(lambda asked=asked: len(arrived) == asked)  # type: ignore[misc]  # a default
             held.append(_unsent_bytes())
             del reader
         taken = await _whole_answer(port, context)
         for writer in writers:
             writer.transport.abort()
-        await _until(lambda: server.open_connections() == 0)
+        await until(lambda: server.open_connections() == 0)
     assert taken.endswith(whole)
     assert 0 < max(held) <= 1_000_000 + 2 * 64 * 1024
 
@@ -286,11 +243,3 @@ def _sizes_of_handshakes() -> list[int]:
     """The buffers that handshakes still hold."""
     found = [each for each in gc.get_objects() if isinstance(each, TlsHandshake)]
     return [len(each._ssl_buffer or b"") for each in found if each._sslobj or each._ssl_buffer]
-
-
-async def _until(holds: Callable[[], bool]) -> None:
-    for _ in range(300):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("did not come true within three seconds")

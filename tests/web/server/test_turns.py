@@ -11,7 +11,7 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
 
 from exporter.web.server.guard import LARGE_BYTES, GuardedServer
-from tests.web.serving import LIMITS, PATIENCE_SECS, listening
+from tests.web.serving import LIMITS, PATIENCE_SECS, listening, until
 
 CLIENTS = 20
 
@@ -108,10 +108,7 @@ async def test_a_client_that_leaves_before_its_turn_is_no_error(
             await asyncio.wait_for(arrived.acquire(), PATIENCE_SECS)
         for _, writer in clients:
             writer.transport.abort()
-        for _ in range(1000):
-            if server.open_connections():
-                await asyncio.sleep(0.01)
-        assert not server.open_connections()
+        await until(lambda: server.open_connections() == 0)
         answering.set()
         for _ in range(10 * CLIENTS):
             await asyncio.sleep(0)
