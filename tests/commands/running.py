@@ -1,6 +1,5 @@
 """Runs a command, here or as a program, and servers that answer what no exporter would."""
 
-import http.server
 import io
 import os
 import pty
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from exporter.cli import run_command
-from tests.serving import serving
+from tests.commands.hostile_server import answer, hostile, says
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECS = 60.0
@@ -100,41 +99,32 @@ def answering(
     body: bytes, status: int = 200, context: ssl.SSLContext | None = None
 ) -> Iterator[str]:
     """Give the address of a server that answers everything with this."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_POST = do_GET  # noqa: N815 - the name http.server calls
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    with serving(server) as url:
+    with hostile(says(answer(body, str(status).encode())), context) as (url, _):
         yield url
 
 
-def on_terminal(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
-    """Run a command on a terminal, and press q once it says how; its exit code and all it draws."""
+def on_terminal(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    typed: Sequence[tuple[bytes, bytes]] = ((b"q quit", b"q"),),
+) -> tuple[int, str]:
+    """Run a command on a terminal; return its exit code and all it draws.
+
+    `typed` are texts that are waited for, one after the other, each with the keys pressed then.
+    """
     pid, terminal = pty.fork()
     if not pid:
         os.chdir(ROOT)
         given = {**os.environ, **NO_EXPORTER, **QUIET, "TERM": "dumb", **environment}
         os.execve(sys.executable, [sys.executable, "-m", "exporter", *arguments], given)  # noqa: S606 - the child is the program
-    seen, deadline = b"", time.monotonic() + PATIENCE_SECS
+    seen, looked_at, deadline, left = b"", 0, time.monotonic() + PATIENCE_SECS, list(typed)
     try:
         while time.monotonic() < deadline:
             if select.select([terminal], [], [], 0.1)[0]:
                 seen += os.read(terminal, 65536)
-            if b"q quit" in seen:
-                os.write(terminal, b"q")
+            if left and left[0][0] in seen[looked_at:]:
+                looked_at = len(seen)
+                os.write(terminal, left.pop(0)[1])
     except OSError:  # the command has ended
         pass
     os.close(terminal)
