@@ -11,7 +11,7 @@ from exporter.collectors.pcie.values import Pcie
 from exporter.collectors.workloads.values import Workloads
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 from exporter.record import dataclass
-from exporter.reports.installation import Installation
+from exporter.reports.installation import Installation, ebpf_idle
 from exporter.reports.remedies import (
     ATTRIBUTION_REASONS,
     EBPF_REASONS,
@@ -68,9 +68,9 @@ def checks(snapshot: Snapshot, here: Installation) -> list[Check]:
 
 
 def _driver(gpus: Gpus | None, snapshot: Snapshot, here: Installation) -> Iterator[Check]:
-    if here.gpu_backend == "off":
+    if here.config.gpu.backend == "off":
         yield Check("GPU driver", NOTE, 'not read: gpu.backend = "off"', 'gpu.backend = "auto"')
-    elif here.gpu_backend == "demo":
+    elif here.config.gpu.backend == "demo":
         yield Check("GPU driver", OK, 'simulated: gpu.backend = "demo"')
     elif gpus is not None and gpus.backend not in gpus.backends:
         return  # an NVIDIA GPU is not missing where GPUs of other vendors are read
@@ -103,7 +103,7 @@ def _library(backend: GpuBackend, here: Installation) -> Check:
     if backend.reason == "ok":
         return Check("GPU library", OK, f"read by {backend.backend}")
     if backend.reason == "disabled":
-        found = f'read by {backend.backend}, as chosen: gpu.backend = "{here.gpu_backend}"'
+        found = f'read by {backend.backend}, as chosen: gpu.backend = "{here.config.gpu.backend}"'
         fix = 'gpu.backend = "auto" uses NVML, which provides more values'
         return Check("GPU library", NOTE, found, fix)
     if backend.reason == "pending":
@@ -164,7 +164,8 @@ def _kubelet(snapshot: Snapshot, here: Installation) -> Iterator[Check]:
 
 
 def _kernel_log(snapshot: Snapshot, here: Installation) -> Check:
-    if not here.kernel_log_enabled:
+    settings = here.config.kernel_log
+    if not (settings.enabled and here.config.metrics.enabled.kernel_log):
         return Check("Kernel log", NOTE, "kernel_log.enabled is false", "kernel_log.enabled = true")
     log = snapshot.reading(KernelLog)
     if log is not None:
@@ -176,7 +177,7 @@ def _kernel_log(snapshot: Snapshot, here: Installation) -> Check:
         if here.in_container:
             fix = "securityContext.capabilities.add: [SYSLOG] (docker run --cap-add SYSLOG)"
     else:
-        fix = f"let {here.kernel_log_path} be opened; in a container --device /dev/kmsg"
+        fix = f"let {settings.path} be opened; in a container --device /dev/kmsg"
     return Check("Kernel log", PROBLEM, found, fix)
 
 
@@ -198,8 +199,8 @@ def _counted(reports: Iterable[SourceReport], here: Installation) -> Iterator[Ch
 
 def _nothing_counted(here: Installation) -> Iterator[Check]:
     """Yield why eBPF is enabled and no source of it runs."""
-    if here.ebpf_idle:
-        found = f"ebpf.enabled is true and nothing is counted: {here.ebpf_idle}"
+    if why := ebpf_idle(here.config):
+        found = f"ebpf.enabled is true and nothing is counted: {why}"
         yield Check("eBPF", PROBLEM, found, "change that (docs/ebpf.md), or ebpf.enabled = false")
 
 
@@ -242,7 +243,7 @@ def _source_fix(report: SourceReport) -> str:
 
 
 def _rules(here: Installation) -> Iterator[Check]:
-    if not here.faults_enabled:
+    if not here.config.faults.enabled:
         yield Check(
             "Rules", NOTE, "not evaluated: faults.enabled is false", "faults.enabled = true"
         )

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import field
 
 from exporter.config import Config
 from exporter.record import dataclass
@@ -15,43 +16,27 @@ class Installation:
     """Facts that do not change while the process runs; `unmounted` are folders of the host.
 
     `rule_mistakes` and `state_problems` return sentences about the rule files in use and about the
-    state directory as it is now. `ebpf_idle` says why eBPF is enabled and counts nothing.
+    state directory as it is now.
     """
 
+    config: Config = field(default_factory=Config)
     in_container: bool = False
     in_kubernetes: bool = False
     unmounted: tuple[str, ...] = ()
-    uid: int = 0
-    gpu_backend: str = "auto"
-    kernel_log_enabled: bool = True
-    kernel_log_path: str = "/dev/kmsg"
-    ebpf_idle: str = ""
-    faults_enabled: bool = True
-    interval_secs: float = 15.0
     rule_mistakes: Callable[[], tuple[str, ...]] = tuple
     state_problems: Callable[[], tuple[str, ...]] = tuple
 
 
-def installation(
-    config: Config,
-    container_variables: Mapping[str, str],
-    exists: Callable[[str], bool] = os.path.exists,
-) -> Installation:
+def installation(config: Config, container_variables: Mapping[str, str]) -> Installation:
     """Return the installation; `config` has resolved roots, variables are of a container engine."""
-    in_container = bool(container_variables) or any(map(exists, CONTAINER_SIGNS))
+    in_container = bool(container_variables) or any(map(os.path.exists, CONTAINER_SIGNS))
     roots = (config.sources.proc_root, config.sources.sys_root, config.sources.host_root)
     unmounted = [MOUNTS[root] for root in roots if root in MOUNTS]
     return Installation(
+        config=config,
         in_container=in_container,
         in_kubernetes="KUBERNETES_SERVICE_HOST" in container_variables,
         unmounted=tuple(unmounted) if in_container else (),
-        uid=os.geteuid(),
-        gpu_backend=config.gpu.backend,
-        kernel_log_enabled=config.kernel_log.enabled and config.metrics.enabled.kernel_log,
-        kernel_log_path=config.kernel_log.path,
-        ebpf_idle=ebpf_idle(config),
-        faults_enabled=config.faults.enabled,
-        interval_secs=config.metrics.collect_interval_secs,
     )
 
 

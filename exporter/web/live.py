@@ -51,7 +51,8 @@ class LivePages:
     @property
     def old_secs(self) -> float:
         """Return the age in seconds from which a reading is marked as old."""
-        return max(OLD_INTERVALS * self.here.interval_secs, OLD_SECS_AT_LEAST)
+        interval_secs = self.here.config.metrics.collect_interval_secs
+        return max(OLD_INTERVALS * interval_secs, OLD_SECS_AT_LEAST)
 
     def landing(self, snapshot: Snapshot | None, boottime: float) -> Answer:
         """Answer with the page of the node."""

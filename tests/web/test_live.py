@@ -12,7 +12,6 @@ from exporter.collectors.disk.values import Filesystem, Filesystems
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.model.snapshot import Snapshot
 from exporter.reports.history import MAX_SERIES, SLOT_SECS, SLOTS, NodeHistory
-from exporter.reports.installation import Installation
 from exporter.web.answer import PageRequest
 from exporter.web.html.builder import asset
 from exporter.web.live import LivePages
@@ -96,7 +95,7 @@ def test_only_our_own_style_and_script_may_run() -> None:
 
 def test_an_old_reading_is_marked_and_a_missing_one_is_said() -> None:
     """Neither passes for a fresh one."""
-    pages = LivePages("1.2.3", Installation(interval_secs=15))
+    pages = LivePages("1.2.3")
     assert 'class="live old"' in _page(pages, broken_node(), 1000.0 + 46)
     assert 'class="live"' in _page(pages, broken_node(), 1000.0 + 44)
     assert "not read yet" in _page(pages, None)
