@@ -26,8 +26,8 @@ def faults_document(snapshot: Snapshot) -> dict[str, Any]:
         "healthy": None if reported is None else reported.is_healthy,
         "faults": [fault_document(fault) for fault in (reported.faults if reported else ())],
         "incidents": incident_documents(reported),
-        "stale_gpus": stale_gpus(snapshot),
-        "unjudged": unjudged(reported)[:MAX_LISTED],
+        "stale_gpus": _stale_gpus(snapshot),
+        "unjudged": _unjudged(reported)[:MAX_LISTED],
     }
 
 
@@ -71,7 +71,7 @@ def _last_days(today: float) -> list[float]:
     return [today - back for back in reversed(range(KEPT_DAYS))]
 
 
-def stale_gpus(snapshot: Snapshot) -> str:
+def _stale_gpus(snapshot: Snapshot) -> str:
     """Name the GPUs that are up but cannot be read now; empty if there are none."""
     gpus = snapshot.reading(Gpus)
     states = gpus.states if gpus else ()
@@ -102,7 +102,7 @@ def _place(rule: str, subject: Subject) -> dict[str, str]:
     return {"rule": rule, "hw_type": subject.hw_type, "hw_id": subject.hw_id}
 
 
-def unjudged(reported: Conclusions | None) -> list[dict[str, Any]]:
+def _unjudged(reported: Conclusions | None) -> list[dict[str, Any]]:
     """Return the rules that could not be evaluated, by component."""
     rows = reported.unknown.items() if reported else ()
     return [{"entity": subject_document(subject), "rules": list(rules)} for subject, rules in rows]

@@ -6,7 +6,7 @@ as the exporter.
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -122,45 +122,33 @@ class Verdict:
     sentence: str
 
 
-def verdict_of(document: Document) -> Verdict:
-    """Return the verdict on the document of /faults, which may list only some of the faults."""
-    roots = [Node({}, incident=row) for row in document["incidents"]]
-    return verdict(roots, document["healthy"], document.get("stale_gpus", ""))
+def verdict_of(document: Document, well: str = "") -> Verdict:
+    """Return the verdict on the document of /faults, which may list only some of the faults.
 
-
-def verdict(
-    roots: Sequence[Node],
-    healthy: bool | None,  # noqa: FBT001 - as /faults has it
-    stale: str = "",
-    well: str = "",
-) -> Verdict:
-    """Return the verdict on a node; with unread GPUs a node is never healthy.
-
-    `healthy` and `stale` (names of GPUs) are those of /faults; `well` counts the healthy
-    components.
+    With unread GPUs a node is never healthy. `well` counts the healthy components.
     """
-    if healthy is None:
+    if document["healthy"] is None:
         return Verdict("unknown", NOT_EVALUATED)
+    stale = document.get("stale_gpus", "")
     unread = f"{stale} cannot be read now" if stale else ""
-    quiet = sum(1 for root in roots if root.incident.get("silenced"))
-    roots = [root for root in roots if not root.incident.get("silenced")]
-    if quiet:
+    loud = [row for row in document["incidents"] if not row.get("silenced")]
+    if quiet := len(document["incidents"]) - len(loud):
         well = f"{well or 'no other active faults'}; {quiet} silenced"
-    if not roots:
+    if not loud:
         rest = well or "no active faults"
         if unread:
             return Verdict("unknown", f"Unknown: {unread}; otherwise healthy: {rest}")
         return Verdict("healthy", f"Healthy: {rest}")
-    counts = Counter(root.severity for root in roots)
+    counts = Counter(row["severity"] for row in loud)
     numbers = ", ".join(f"{counts[name]} {name}" for name in SEVERITIES if counts[name])
-    state = STATE_OF.get(roots[0].severity, "healthy")
+    state = STATE_OF.get(loud[0]["severity"], "healthy")
     if unread and state == "healthy":
         state, numbers = "unknown", f"Unknown: {unread}; {numbers}"
     elif unread:
         numbers = f"{unread}; {numbers}"
     if quiet:
         numbers = f"{numbers}, {quiet} silenced"
-    return Verdict(state, f"{numbers}: {roots[0].incident['summary']}")
+    return Verdict(state, f"{numbers}: {loud[0]['summary']}")
 
 
 def entity_name(entity: Document) -> str:

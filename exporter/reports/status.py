@@ -15,16 +15,11 @@ from exporter.collectors.workloads.values import SlurmJob, Workload, Workloads, 
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.reports.checks import OK, checks
-from exporter.reports.faults import (
-    days_document,
-    fault_document,
-    incident_documents,
-    stale_gpus,
-)
+from exporter.reports.faults import days_document, faults_document
 from exporter.reports.fields import fields_of
 from exporter.reports.hardware import filesystems
 from exporter.reports.history import NodeHistory
-from exporter.reports.incidents import incidents, verdict
+from exporter.reports.incidents import verdict_of
 from exporter.reports.installation import Installation
 from exporter.reports.units import counted, duration, size
 
@@ -40,24 +35,15 @@ def status_document(
     snapshot: Snapshot, history: NodeHistory, here: Installation, version: str
 ) -> dict[str, Any]:
     """Return the document of /status without ages, which are added at the request."""
-    reported = snapshot.conclusions
-    faults = [fault_document(fault) for fault in (reported.faults if reported else ())]
-    healthy = None if reported is None else reported.is_healthy
-    broken: dict[str, Any] = {
-        "faults": faults,
-        "incidents": incident_documents(reported),
-        "stale_gpus": stale_gpus(snapshot),
-    }
+    reported, broken = snapshot.conclusions, faults_document(snapshot)
     well = _well(snapshot, reported) if reported else ""
-    summary = verdict(incidents(broken), healthy, broken["stale_gpus"], well)
     return {
         "node": snapshot.node,
         "version": version,
         "about": _about(snapshot),
         "collected_at": snapshot.taken_at,
-        "verdict": asdict(summary),
-        "healthy": healthy,
-        **broken,
+        "verdict": asdict(verdict_of(broken, well)),
+        **{name: broken[name] for name in ("healthy", "faults", "incidents", "stale_gpus")},
         "days": days_document(reported, snapshot.taken_at),
         "host": _host(snapshot, history),
         "gpus": list(_gpus(snapshot, history)),
