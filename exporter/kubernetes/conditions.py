@@ -19,6 +19,7 @@ OURS = (GPU_HEALTHY, HARDWARE_HEALTHY)
 GPU_TYPES = frozenset({"gpu", "nvlink", "nvswitch"})
 NOT_HARDWARE = frozenset({"process", "workload", "exporter"})
 MAX_MESSAGE_CHARS = 1000
+GONE = "no such hardware is known on this node"
 STALE_SECS = 60.0
 """After this time without a reading of any GPU, their state is unknown; one failed read is not."""
 
@@ -54,16 +55,33 @@ def conditions_of(snapshot: Snapshot | None) -> tuple[NodeCondition, ...]:
     return (about_gpus, hardware)
 
 
-def no_longer_reported(
-    reported: Iterable[NodeCondition], current: Mapping[str, Mapping[str, Any]]
-) -> tuple[NodeCondition, ...]:
-    """Return as Unknown the conditions of the node for which hardware is no longer known."""
-    kinds = {condition.kind for condition in reported}
-    return tuple(
-        _unknown(kind, "no such hardware is known on this node")
-        for kind in current
-        if kind not in kinds
-    )
+class Settling:
+    """Keeps a False from before a start until its fault had time to be detected again.
+
+    `found` are the conditions that were False then, by type; None until they are known. `elapsed`
+    returns seconds of any origin.
+    """
+
+    def __init__(self, secs: float, elapsed: Callable[[], float]) -> None:
+        self.found: dict[str, NodeCondition] | None = None
+        self._elapsed = elapsed
+        self._ends_at = elapsed() + secs
+
+    @property
+    def is_over(self) -> bool:
+        """Whether faults had time to be detected."""
+        return self._elapsed() >= self._ends_at
+
+    def settled(
+        self, reported: Iterable[NodeCondition], known: Iterable[str]
+    ) -> tuple[NodeCondition, ...]:
+        """Return the conditions to write, by type; `known` types without hardware are Unknown."""
+        present = {item.kind: item for item in reported}
+        again = {kind for kind, item in present.items() if item.status == "False"}
+        kept = {} if self.is_over else self.found or {}
+        self.found = {kind: item for kind, item in kept.items() if kind not in again}
+        whole = {**{kind: _unknown(kind, GONE) for kind in known}, **present}
+        return tuple(self.found.get(kind, whole[kind]) for kind in sorted(whole))
 
 
 def _is_about_gpus(fault: Fault) -> bool:

@@ -5,15 +5,16 @@ API does not answer, or more often than the rate allows, is left out and does no
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from exporter.clock import rfc3339
 from exporter.config import NodeConditions
+from exporter.kubernetes.api import NodeApi
 from exporter.kubernetes.conditions import MAX_MESSAGE_CHARS, camel_case
-from exporter.kubernetes.writer import Writer, log
+from exporter.kubernetes.writer import Present, Writer, log
 from exporter.model.incident import incidents_of, severity_rank
-from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault, FaultState, Key
 from exporter.outgoing import RequestFailed
 
@@ -44,41 +45,18 @@ class FaultChange(NamedTuple):
     has_ended: bool
 
 
-class EventCreator(Protocol):
-    """The API of Events."""
-
-    async def create_event(self, body: dict[str, Any]) -> None:
-        """Write an Event, unless one of its name exists; raises RequestFailed."""
-        ...
-
-
 class EventsLoop(Writer):
-    """Writes an Event for each change, at a bounded rate.
+    """Writes an Event for each change, at a bounded rate."""
 
-    `latest` returns the last snapshot, `now` the time as RFC 3339, `elapsed` seconds of any origin.
-    """
-
-    def __init__(
-        self,
-        settings: NodeConditions,
-        node: str,
-        api: EventCreator,
-        *,
-        latest: Callable[[], Snapshot | None],
-        now: Callable[[], str],
-        elapsed: Callable[[], float],
-    ) -> None:
-        super().__init__(settings, node, "events")
+    def __init__(self, settings: NodeConditions, node: str, present: Present, api: NodeApi) -> None:
+        super().__init__(settings, node, present, "events")
         self._api = api
-        self._latest = latest
-        self._now = now
-        self._elapsed = elapsed
         self._written: dict[Place, WrittenFault] = {}
-        self._allowed, self._counted_at = float(BURST), elapsed()
+        self._allowed, self._counted_at = float(BURST), present.elapsed()
 
     async def step(self) -> None:
         """Write what began and ended since the last step."""
-        snapshot = self._latest()
+        snapshot = self._present.latest()
         if snapshot is None or snapshot.conclusions is None:
             return
         booted = snapshot.taken_at - snapshot.taken_boottime
@@ -87,7 +65,7 @@ class EventsLoop(Writer):
             if not self._is_allowed():
                 self.say("some wait, because so many began and ended")
                 return
-            body = event(change, snapshot.conclusions, self._node, self._now())
+            body = event(change, snapshot.conclusions, self._node, rfc3339(self._present.wall()))
             try:
                 await self._write(body)
             except RequestFailed as error:
@@ -118,7 +96,7 @@ class EventsLoop(Writer):
         log.info("node %s: event %s: %s: %s", self._node, body["reason"], body["message"], result)
 
     def _is_allowed(self) -> bool:
-        now = self._elapsed()
+        now = self._present.elapsed()
         gained = (now - self._counted_at) / SECS_FOR_ONE
         self._allowed, self._counted_at = min(self._allowed + gained, float(BURST)), now
         return self._allowed >= 1

@@ -4,7 +4,6 @@ https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/customizat
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,11 +14,10 @@ from exporter.kubernetes.conditions import (
     GPU_HEALTHY,
     HARDWARE_HEALTHY,
     NodeCondition,
+    Settling,
     conditions_of,
-    no_longer_reported,
 )
-from exporter.kubernetes.writer import Writer, log
-from exporter.model.snapshot import Snapshot
+from exporter.kubernetes.writer import Present, Writer, log
 from exporter.regular_file import FileUnusable, read_text
 
 FILE = "hw-exporter"
@@ -33,30 +31,16 @@ VALID_SECS, REWRITTEN_SECS = 300.0, 60.0
 
 
 class LabelsLoop(Writer):
-    """Replaces the file when a condition changes, and every minute, since it expires.
-
-    `wall` is seconds since the epoch, `elapsed` seconds of any origin.
-    """
+    """Replaces the file when a condition changes, and every minute, since it expires."""
 
     def __init__(
-        self,
-        settings: NodeConditions,
-        node: str,
-        call: CallBlocking,
-        *,
-        latest: Callable[[], Snapshot | None],
-        wall: Callable[[], float],
-        elapsed: Callable[[], float],
+        self, settings: NodeConditions, node: str, present: Present, call: CallBlocking
     ) -> None:
-        super().__init__(settings, node, "labels")
+        super().__init__(settings, node, present, "labels")
         self._call = call
-        self._latest = latest
-        self._wall = wall
-        self._elapsed = elapsed
-        self._started = elapsed()
+        self._settling = Settling(settings.settle_secs, present.elapsed)
         self._written: tuple[NodeCondition, ...] | None = None
         self._written_at = 0.0
-        self._found: dict[str, NodeCondition] | None = None  # the False ones at our start
 
     async def step(self) -> None:
         """Replace the file if it is due.
@@ -64,30 +48,24 @@ class LabelsLoop(Writer):
         After a start what a file says is not healthy stays so until faults had time to be detected
         again, and until then a file is written only to say that something is not healthy.
         """
-        reported, now = conditions_of(self._latest()), self._elapsed()
-        if self._found is None:
-            self._found = await self._call(lambda: _unhealthy(Path(self._settings.labels_dir)))
-        has_settled = now - self._started >= self._settings.settle_secs
-        again = {it.kind for it in reported if it.status == "False"}
-        self._found = {
-            kind: it for kind, it in self._found.items() if kind not in again and not has_settled
-        }
-        before: dict[str, dict[str, str]] = {
-            it.kind: {} for it in (*(self._written or ()), *self._found.values())
-        }
-        whole = (*reported, *no_longer_reported(reported, before))
-        kept = (replace(self._found.get(it.kind, it), message="") for it in whole)  # not written
-        wanted = tuple(sorted(kept, key=lambda it: it.kind))
+        now, folder = self._present.elapsed(), Path(self._settings.labels_dir)
+        if self._settling.found is None:
+            self._settling.found = await self._call(lambda: _unhealthy(folder))
+        has_settled = self._settling.is_over
+        known = {it.kind for it in self._written or ()}
+        known |= set() if has_settled else self._settling.found.keys()
+        settled = self._settling.settled(conditions_of(self._present.latest()), known)
+        wanted = tuple(replace(it, message="") for it in settled)  # a message is not written
         is_new = wanted != self._written
         is_known = has_settled or any(it.status == "False" for it in wanted)
         if not is_known or not (is_new or now - self._written_at >= REWRITTEN_SECS):
             return
-        text = labels(wanted, rfc3339(self._wall() + VALID_SECS))
+        text = labels(wanted, rfc3339(self._present.wall() + VALID_SECS))
         try:
             if not self._settings.dry_run:
-                await self._call(lambda: _replace(Path(self._settings.labels_dir), text))
+                await self._call(lambda: _replace(folder, text))
         except OSError as error:
-            self.complain(f"{self._settings.labels_dir}: {error.strerror}")
+            self.complain(f"{folder}: {error.strerror}")
             return
         if is_new:
             result = "dry run" if self._settings.dry_run else "written"

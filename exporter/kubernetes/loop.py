@@ -2,23 +2,23 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from exporter.blocking import CallBlocking
-from exporter.clock import boottime_now, rfc3339_now, wall_now
+from exporter.clock import rfc3339
 from exporter.config import NodeConditions
 from exporter.kubernetes.api import NodeApi
 from exporter.kubernetes.conditions import (
     NodeCondition,
+    Settling,
     conditions_of,
-    no_longer_reported,
     ours,
     patch,
     unhealthy,
 )
 from exporter.kubernetes.events import EventsLoop
 from exporter.kubernetes.labels import LabelsLoop
-from exporter.kubernetes.writer import Writer, log
+from exporter.kubernetes.writer import Present, Writer, log
 from exporter.model.snapshot import Snapshot
 from exporter.outgoing import RequestFailed
 
@@ -37,54 +37,30 @@ async def keep(
     except ValueError as error:
         log.error("node conditions are not written: %s", error)
         return
+    present = Present(latest)
     writers: list[Writer] = []
     if settings.labels_dir:
-        writers.append(
-            LabelsLoop(settings, node, call, latest=latest, wall=wall_now, elapsed=boottime_now)
-        )
-    for loop, is_enabled in ((ConditionsLoop, settings.enabled), (EventsLoop, settings.events)):
-        if is_enabled:
-            writers.append(
-                loop(settings, node, api, latest=latest, now=rfc3339_now, elapsed=boottime_now)
-            )
+        writers.append(LabelsLoop(settings, node, present, call))
+    if settings.enabled:
+        writers.append(ConditionsLoop(settings, node, present, api))
+    if settings.events:
+        writers.append(EventsLoop(settings, node, present, api))
     await asyncio.gather(*(writer.run() for writer in writers))
-
-
-class NodePatcher(Protocol):
-    """The API of a node's status."""
-
-    async def patch(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the node after the patch; raises RequestFailed."""
-        ...
 
 
 class ConditionsLoop(Writer):
     """Writes the conditions when they change, and from time to time as a heartbeat.
 
-    `latest` returns the last snapshot, `now` the time as RFC 3339, `elapsed` seconds of any origin.
     The loop never drains, cordons or deletes anything.
     """
 
-    def __init__(
-        self,
-        settings: NodeConditions,
-        node: str,
-        status: NodePatcher,
-        *,
-        latest: Callable[[], Snapshot | None],
-        now: Callable[[], str],
-        elapsed: Callable[[], float],
-    ) -> None:
-        super().__init__(settings, node, "conditions")
-        self._status = status
-        self._latest = latest
-        self._now = now
-        self._elapsed = elapsed
+    def __init__(self, settings: NodeConditions, node: str, present: Present, api: NodeApi) -> None:
+        super().__init__(settings, node, present, "conditions")
+        self._api = api
+        self._settling = Settling(settings.settle_secs, present.elapsed)
         self._reported: tuple[NodeCondition, ...] | None = None
         self._reported_at = 0.0
-        self._started = elapsed()
         self._current: Mapping[str, Mapping[str, Any]] | None = None
-        self._found: Mapping[str, NodeCondition] | None = None  # the False conditions at our start
 
     async def step(self) -> None:
         """Write the conditions if they have changed or the heartbeat is due.
@@ -92,7 +68,9 @@ class ConditionsLoop(Writer):
         A change of the message alone waits for a minute: it may hold a measured value.
         """
         if self._settings.dry_run:
-            self._rehearse(conditions_of(self._latest()))
+            wanted = conditions_of(self._present.latest())
+            if self._is_news(wanted):
+                self._remember(wanted, "dry run")
             return
         try:
             await self._update()
@@ -100,55 +78,33 @@ class ConditionsLoop(Writer):
             self._current = None  # somebody else may have changed the node
             self.complain(str(error))
 
-    def _rehearse(self, wanted: tuple[NodeCondition, ...]) -> None:
-        if self._is_news(wanted):
-            self._record(wanted, "dry run")
-            self._remember(wanted)
-
     async def _update(self) -> None:
-        current = await self._known()
-        reported = conditions_of(self._latest())
-        whole = sorted(
-            (*reported, *no_longer_reported(reported, current)), key=lambda item: item.kind
-        )
-        wanted = self._settled(tuple(whole))
+        if self._current is None:  # an empty patch returns the present node
+            self._current = ours(await self._api.patch({"status": {}}))
+        if self._settling.found is None:
+            self._settling.found = unhealthy(self._current)
+        reported = conditions_of(self._present.latest())
+        wanted = self._settling.settled(reported, self._current)
         is_news = self._is_news(wanted)
-        is_due = self._elapsed() - self._reported_at >= self._settings.heartbeat_secs
-        if not is_news and not is_due:
+        if not is_news and self._waited_secs() < self._settings.heartbeat_secs:
             return
-        self._current = ours(await self._status.patch(patch(wanted, current, self._now())))
-        if is_news:
-            self._record(wanted, "written")
+        body = patch(wanted, self._current, rfc3339(self._present.wall()))
+        self._current = ours(await self._api.patch(body))
         self.is_well()
-        self._remember(wanted)
+        self._remember(wanted, "written" if is_news else "")
+
+    def _waited_secs(self) -> float:
+        return self._present.elapsed() - self._reported_at
 
     def _is_news(self, wanted: tuple[NodeCondition, ...]) -> bool:
         if self._reported is None or [*map(_state, wanted)] != [*map(_state, self._reported)]:
             return True
-        waited = self._elapsed() - self._reported_at
-        return wanted != self._reported and waited >= MESSAGE_SECS
+        return wanted != self._reported and self._waited_secs() >= MESSAGE_SECS
 
-    async def _known(self) -> Mapping[str, Mapping[str, Any]]:
-        if self._current is None:  # an empty patch returns the present node
-            self._current = ours(await self._status.patch({"status": {}}))
-        if self._found is None:
-            self._found = unhealthy(self._current)
-        return self._current
-
-    def _settled(self, wanted: tuple[NodeCondition, ...]) -> tuple[NodeCondition, ...]:
-        """Keep a False from before our start until its fault had time to be raised again."""
-        if self._elapsed() - self._started >= self._settings.settle_secs:
-            return wanted
-        again = {condition.kind for condition in wanted if condition.status == "False"}
-        found = {kind: it for kind, it in (self._found or {}).items() if kind not in again}
-        self._found = found
-        return tuple(found.get(condition.kind, condition) for condition in wanted)
-
-    def _remember(self, wanted: tuple[NodeCondition, ...]) -> None:
-        self._reported, self._reported_at = wanted, self._elapsed()
-
-    def _record(self, wanted: tuple[NodeCondition, ...], result: str) -> None:
-        for condition in wanted:
+    def _remember(self, wanted: tuple[NodeCondition, ...], result: str) -> None:
+        """Keep what was written, and log it if there is a result to tell."""
+        self._reported, self._reported_at = wanted, self._present.elapsed()
+        for condition in wanted if result else ():
             log.info(
                 "node %s: condition %s=%s (%s: %s): %s",
                 *(self._node, condition.kind, condition.status),

@@ -1,9 +1,10 @@
-"""Builders of snapshots with faults, for the tests of node conditions."""
+"""Builders of snapshots with faults, and a clock, for the tests of node conditions."""
 
 from types import MappingProxyType
 
 from exporter.collectors.everything import KINDS
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
+from exporter.kubernetes.writer import Present
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Cause, Conclusions, Fault, FaultState, Subject
 
@@ -52,3 +53,12 @@ def snapshot(*faults: Fault, has_gpu: bool = True) -> Snapshot:
         readings=MappingProxyType(readings),
         conclusions=Conclusions(faults=faults, namings=KINDS.traits.namings),
     )
+
+
+class World:
+    """A clock and a snapshot, for one loop."""
+
+    def __init__(self, seconds: float = 1000.0) -> None:
+        self.seconds = seconds
+        self.snapshot: Snapshot | None = snapshot()
+        self.present = Present(lambda: self.snapshot, lambda: self.seconds, lambda: self.seconds)

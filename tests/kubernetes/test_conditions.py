@@ -9,8 +9,8 @@ from exporter.collectors.everything import rule_book
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.kubernetes.conditions import (
     NodeCondition,
+    Settling,
     conditions_of,
-    no_longer_reported,
     ours,
     patch,
 )
@@ -166,10 +166,11 @@ def test_gpus_served_from_the_cache_are_unknown_after_a_minute() -> None:
 
 def test_what_is_no_longer_known_is_said() -> None:
     """A condition from before, about GPUs that are no longer there, becomes unknown."""
-    said = conditions_of(snapshot(has_gpu=False))
-    before = {"GPUHealthy": {"type": "GPUHealthy", "status": "True"}, "HardwareHealthy": {}}
-    assert _statuses(*no_longer_reported(said, before)) == {"GPUHealthy": "Unknown"}
-    assert no_longer_reported(conditions_of(snapshot()), before) == ()
+    settling, both = Settling(0.0, lambda: 0.0), ("GPUHealthy", "HardwareHealthy")
+    said = settling.settled(conditions_of(snapshot(has_gpu=False)), both)
+    assert _statuses(*said) == {"GPUHealthy": "Unknown", "HardwareHealthy": "True"}
+    said = settling.settled(conditions_of(snapshot()), both)
+    assert _statuses(*said) == {"GPUHealthy": "True", "HardwareHealthy": "True"}
 
 
 def test_a_silenced_fault_is_no_reason() -> None:

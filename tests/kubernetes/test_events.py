@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from exporter.config import NodeConditions
+from exporter.kubernetes.api import NodeApi
 from exporter.kubernetes.events import BURST, SECS_FOR_ONE, EventsLoop
 from exporter.model.silence import Silence
-from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Cause, Fault, FaultState, Subject
 from exporter.outgoing import RequestFailed
-from tests.kubernetes.facts import GPU, fault, snapshot
+from tests.kubernetes.facts import GPU, World, fault, snapshot
 
 LOST = fault()
 POD = Subject("workload", "workload", "1", "ml/train-0/main")
 
 
-class _Events:
+class _Events(NodeApi):
     """The Events that were written, by name; may refuse."""
 
     def __init__(self) -> None:
@@ -36,21 +36,14 @@ class _Events:
         return [(it["type"], it["reason"]) for it in self.written.values()]
 
 
-class _World:
-    """The API, a clock and a snapshot for one loop."""
+class _World(World):
+    """A loop with its API."""
 
     def __init__(self, events: _Events | None = None, *, dry_run: bool = False) -> None:
+        super().__init__()
         self.events = events or _Events()
-        self.seconds = 1000.0
-        self.snapshot: Snapshot | None = None
-        self.loop = EventsLoop(
-            NodeConditions(events=True, dry_run=dry_run),
-            "n1",
-            self.events,
-            latest=lambda: self.snapshot,
-            now=lambda: "2026-01-01T00:00:00Z",
-            elapsed=lambda: self.seconds,
-        )
+        settings = NodeConditions(events=True, dry_run=dry_run)
+        self.loop = EventsLoop(settings, "n1", self.present, self.events)
 
     async def step(self, *faults: Fault, secs: float = 10.0) -> list[tuple[str, str]]:
         self.snapshot = snapshot(*faults)

@@ -12,7 +12,7 @@ from exporter.config import NodeConditions
 from exporter.kubernetes.labels import LabelsLoop
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Subject
-from tests.kubernetes.facts import fault, snapshot
+from tests.kubernetes.facts import World, fault, snapshot
 
 HEALTHY, BROKEN = snapshot(), snapshot(fault())
 DISK = fault("disk_failed", subject=Subject("disk", "disk", "nvme0n1", "disk nvme0n1"))
@@ -22,22 +22,14 @@ ILL = ("gpu-healthy=false", "gpu-fault=GpuLost", "hardware-healthy=false", "hard
 PREFIX = "feature.node.kubernetes.io/hw-exporter."
 
 
-class _World:
-    """A directory, a clock and a snapshot for one loop."""
+class _World(World):
+    """A loop with its directory."""
 
     def __init__(self, folder: Path, *, dry_run: bool = False, settle_secs: float = 0.0) -> None:
+        super().__init__()
         self.folder = folder
-        self.seconds = 1_000.0
-        self.snapshot: Snapshot | None = HEALTHY
         settings = NodeConditions(labels_dir=str(folder), dry_run=dry_run, settle_secs=settle_secs)
-        self.loop = LabelsLoop(
-            settings,
-            "n1",
-            DaemonThreads(),
-            latest=lambda: self.snapshot,
-            wall=lambda: self.seconds,
-            elapsed=lambda: self.seconds,
-        )
+        self.loop = LabelsLoop(settings, "n1", self.present, DaemonThreads())
 
     async def step(self, snapshot: Snapshot | None, secs: float = 10.0) -> list[str]:
         self.snapshot = snapshot
@@ -93,14 +85,6 @@ async def test_another_fault_after_a_restart_does_not_make_a_gpu_healthy(tmp_pat
     assert (await again.step(BROKEN_DISK, 180))[1:] == [
         f"{PREFIX}{it}" for it in ("gpu-healthy=true", *disk[2:])
     ]
-
-
-async def test_a_fault_that_was_detected_again_may_end_at_once(tmp_path: Path) -> None:
-    """Only what was not seen since the start is kept."""
-    await _World(tmp_path).step(BROKEN)
-    again = _World(tmp_path, settle_secs=180)
-    await again.step(BROKEN)
-    assert (await again.step(BROKEN_DISK))[1] == f"{PREFIX}gpu-healthy=true"
 
 
 async def test_a_directory_that_is_missing_is_said_once(
