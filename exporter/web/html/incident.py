@@ -27,7 +27,11 @@ def _card(root: Node, now: float, hidden: str | None) -> Html:
         "article",
         tag("h3", severity, " ", root.incident["summary"], class_=hidden),
         tag("ul", _branch(root, now, is_root=True), class_="tree", aria_label="causes and effects"),
-        tag("div", tag("dl", list(_facts(root)), class_="facts"), _links(root)),
+        tag(
+            "div",
+            tag("dl", list(facts(root.incident, root.fault)), class_="facts"),
+            links(root.fault, "All details"),
+        ),
         class_=f"card incident {root.severity}",
     )
 
@@ -54,31 +58,29 @@ def _branch(node: Node, now: float, *, is_root: bool = False) -> Html:
     return tag("li", box, effects)
 
 
-def _facts(root: Node) -> Iterator[Html]:
-    fault, incident = root.fault, root.incident
+def facts(incident: dict[str, Any], fault: dict[str, Any]) -> Iterator[Html]:
+    """Yield what an incident affects, what to do, and the evidence of its fault, each line once."""
     if incident["affects"]:
-        yield join([tag("dt", "Affects"), tag("dd", incident["affects"])])
+        yield fact("Affects", tag("dd", incident["affects"]))
     if action := action_sentence(incident):
-        yield join([tag("dt", "What to do"), tag("dd", *inline(action), class_="do")])
-    lines = evidence_lines(fault)
+        yield fact("What to do", tag("dd", *inline(action), class_="do"))
+    lines = list(dict.fromkeys(evidence_line(row) for row in fault["evidence"]))
     if lines:
-        yield join([tag("dt", "Evidence"), tag("dd", lines, class_="lines")])
+        shown = [tag("code", line) for line in lines[:MAX_EVIDENCE]]
+        yield fact("Evidence", tag("dd", shown, class_="lines"))
 
 
-def evidence_lines(fault: dict[str, Any]) -> list[Html]:
-    """Return the evidence of a fault as lines, each once."""
-    lines = dict.fromkeys(evidence_line(row) for row in fault["evidence"])
-    return [tag("code", line) for line in list(lines)[:MAX_EVIDENCE]]
+def fact(name: str, content: Html) -> Html:
+    """Return a name with its content, an element dd."""
+    return join([tag("dt", name), content])
 
 
-def _links(root: Node) -> Html:
-    fault = root.fault
-    links = [tag("a", "All details", href=why_link(fault["entity"]["hw_id"]))]
-    if fault["runbook"]:
-        links.insert(
-            0, tag("a", f"Runbook {fault['runbook']}", href=f"/runbooks/{fault['runbook']}")
-        )
-    return tag("p", links, class_="links")
+def links(fault: dict[str, Any], component: str) -> Html:
+    """Return the links to the runbook of a fault, and to its component by this text."""
+    runbook = fault["runbook"]
+    about_rule = tag("a", f"Runbook {runbook}", href=f"/runbooks/{runbook}") if runbook else None
+    about_component = tag("a", component, href=why_link(fault["entity"]["hw_id"]))
+    return tag("p", about_rule, about_component, class_="links")
 
 
 def why_link(hw_id: str) -> str:

@@ -1,6 +1,6 @@
 """The page at `/`: the document of `/status` as HTML, complete without a script."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from exporter.reports.incidents import incidents
@@ -9,13 +9,17 @@ from exporter.web.html.drawing import days_strip
 from exporter.web.html.gpu import gpu_tiles
 from exporter.web.html.incident import ended_list, incident_cards
 from exporter.web.html.node import (
-    disks_table,
+    DISKS,
+    INTERFACES,
+    UNREAD,
+    WORKLOADS,
+    Column,
+    Row,
     host_table,
-    network_table,
-    unread_table,
-    workloads_table,
+    table,
 )
 
+MAX_WORKLOADS = 40
 LINKS = (
     ("/metrics", "metrics"),
     ("/status", "status"),
@@ -94,33 +98,33 @@ def _sections(status: dict[str, Any]) -> Iterator[Html]:
         yield _section("What is broken, and why", incident_cards(roots, now))
     if status["gpus"]:
         yield _section("GPUs", gpu_tiles(status["gpus"], now))
-    workloads = workloads_table(status["workloads"]) if status["workloads"] else None
-    first = _section("Workloads on GPUs", workloads) if workloads else None
-    yield tag(
-        "div",
-        first,
+    workloads = status["workloads"][:MAX_WORKLOADS]
+    yield _side_by_side(
+        _listed("Workloads on GPUs", "Workloads on GPUs", WORKLOADS, workloads),
         _section("Host", host_table(status["host"], status["filesystems"])),
-        class_="two" if first else None,
     )
-    yield _pair(status)
+    yield _side_by_side(
+        _listed("Network", "Network interfaces", INTERFACES, status["network"]),
+        _listed("Disks", "Disks", DISKS, status["disks"]),
+    )
     ended = [fault for fault in status["faults"] if fault["state"] != "active"]
     if ended:
         yield _section("Recently ended", tag("div", ended_list(ended, now), class_="card"))
     if status["days"]:
         yield _section("Faults of the last 14 days", days_strip(status["days"]))
-    if status["unread"]:
-        yield _section("What could not be read", unread_table(status["unread"]))
+    if unread := status["unread"]:
+        title = "What could not be read"
+        yield _section(title, table(title, UNREAD, unread))
 
 
-def _pair(status: dict[str, Any]) -> Html:
-    network = network_table(status["network"]) if status["network"] else None
-    disks = disks_table(status["disks"]) if status["disks"] else None
-    shown = [
-        _section(title, content)
-        for title, content in (("Network", network), ("Disks", disks))
-        if content
-    ]
+def _side_by_side(*sections: Html | None) -> Html:
+    shown = [each for each in sections if each]
     return tag("div", shown, class_="two" if len(shown) > 1 else None)
+
+
+def _listed(title: str, caption: str, columns: Sequence[Column], rows: list[Row]) -> Html | None:
+    """Return a section with a table; None without rows."""
+    return _section(title, table(caption, columns, rows)) if rows else None
 
 
 def _section(title: str, content: Html) -> Html:

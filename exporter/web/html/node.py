@@ -1,81 +1,108 @@
 """Other parts of the node as HTML: workloads, host, network, disks, and unread sources."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 from exporter.reports.units import UNKNOWN, number, ranges, rate, size, used_of
 from exporter.web.html.builder import Html, join, tag
 from exporter.web.html.drawing import meter, sparkline
 from exporter.web.html.incident import why_link
 
-MAX_ROWS = 40
+Row: TypeAlias = dict[str, Any]
+Column: TypeAlias = tuple[str, str | None, Callable[[Row], object]]
+"""The head, the class of the cells (n: numbers, s: pictures), and the content of a row's cell."""
 
 
-def _table(caption: str, heads: Iterable[str], rows: Iterable[Html]) -> Html:
-    """Build a table; a head that begins with `#` is of a column of numbers."""
-    cells = [
-        tag("th", head.removeprefix("#"), class_="n" if head.startswith("#") else None, scope="col")
-        for head in heads
+def table(caption: str, columns: Sequence[Column], rows: Iterable[Row]) -> Html:
+    """Draw a table of these rows."""
+    heads = [
+        tag("th", head, class_="n" if kind == "n" else None, scope="col")
+        for head, kind, _ in columns
     ]
+    lines = [tag("tr", [_cell(column, row) for column in columns]) for row in rows]
     hidden = tag("caption", caption, class_="hidden")
-    table = tag(
-        "table", hidden, tag("thead", tag("tr", cells)), tag("tbody", list(rows)), class_="stack"
-    )
-    return tag("div", table, class_="card scroll")
+    parts = (hidden, tag("thead", tag("tr", heads)), tag("tbody", lines))
+    return tag("div", tag("table", *parts, class_="stack"), class_="card scroll")
 
 
-def _cell(label: str, content: object) -> Html:
-    return tag("td", content, class_="n", data_label=label)
-
-
-def workloads_table(rows: Iterable[dict[str, Any]]) -> Html:
-    """List the workloads that use GPUs."""
-    return _table(
-        "Workloads on GPUs",
-        ("Workload", "#GPUs", "#Processes", "#Memory", "#Use"),
-        (
-            tag(
-                "tr",
-                tag("td", row["workload"], class_="name"),
-                _cell("GPUs", ranges(row["gpus"])),
-                _cell("Processes", row["processes"]),
-                _cell("Memory", _held(row)),
-                _cell("Use", number(row["utilization_percent"], " %")),
-            )
-            for row in list(rows)[:MAX_ROWS]
-        ),
-    )
-
-
-def processes_table(rows: Iterable[dict[str, Any]]) -> Html:
-    """List the processes on GPUs."""
-    return _table(
-        "Processes on GPUs",
-        ("#PID", "Name", "Pod or workload", "#GPUs", "#Memory", "#Use", "State"),
-        (
-            tag(
-                "tr",
-                _cell("PID", row["pid"]),
-                tag("td", row["name"] or UNKNOWN, class_="name"),
-                tag("td", "/".join(filter(None, _owner_of(row))) or UNKNOWN),
-                _cell("GPUs", ranges(row["gpus"])),
-                _cell("Memory", size(row["memory"])),
-                _cell("Use", number(row["utilization"], " %")),
-                tag("td", row["state"] or UNKNOWN),
-            )
-            for row in rows
-        ),
-    )
-
-
-def _owner_of(row: dict[str, Any]) -> tuple[str | None, ...]:
-    return row["namespace"], row["pod"], row["container"]
+def _cell(column: Column, row: Row) -> Html:
+    head, kind, content = column
+    return tag("td", content(row), class_=kind, data_label=head if kind == "n" else None)
 
 
 def _held(row: dict[str, Any]) -> str:
     """Return the memory of a workload, and its quota if there is one."""
     used, quota = row["memory_used_bytes"], row["quota_memory_bytes"]
     return size(used) if quota is None else used_of(used, quota)
+
+
+def _owner(row: Row) -> str:
+    names = (row["namespace"], row["pod"], row["container"])
+    return "/".join(filter(None, names)) or UNKNOWN
+
+
+def _device(row: Row) -> Html:
+    return tag("a", row["device"], href=why_link(row["device"]))
+
+
+def _link_state(row: dict[str, Any]) -> Html:
+    word = {True: "up", False: "down", None: UNKNOWN}[row["up"]]
+    speed = row["speed_bytes_per_second"]
+    shown = f" {speed * 8 / 1e9:g} Gbit/s" if speed and row["up"] else ""
+    return join([tag("span", word, class_="pill ok" if row["up"] else "pill"), tag("small", shown)])
+
+
+def _traffic(row: Row) -> Html:
+    points = row["history"]["receive"]
+    return sparkline(points, None, f"{row['device']} receive in bytes per second")
+
+
+def _busy(row: Row) -> Html:
+    return sparkline(row["history"]["busy"], 1.0, f"{row['device']} share of time that it is busy")
+
+
+def _mark(row: dict[str, Any]) -> Html:
+    is_problem = row["state"] == "problem"
+    return tag("span", row["state"], class_="pill warning" if is_problem else "pill")
+
+
+WORKLOADS: tuple[Column, ...] = (
+    ("Workload", "name", itemgetter("workload")),
+    ("GPUs", "n", lambda row: ranges(row["gpus"])),
+    ("Processes", "n", itemgetter("processes")),
+    ("Memory", "n", _held),
+    ("Use", "n", lambda row: number(row["utilization_percent"], " %")),
+)
+PROCESSES: tuple[Column, ...] = (
+    ("PID", "n", itemgetter("pid")),
+    ("Name", "name", lambda row: row["name"] or UNKNOWN),
+    ("Pod or workload", None, _owner),
+    ("GPUs", "n", lambda row: ranges(row["gpus"])),
+    ("Memory", "n", lambda row: size(row["memory"])),
+    ("Use", "n", lambda row: number(row["utilization"], " %")),
+    ("State", None, lambda row: row["state"] or UNKNOWN),
+)
+INTERFACES: tuple[Column, ...] = (
+    ("Interface", "name", _device),
+    ("State", None, _link_state),
+    ("Receive", "n", lambda row: rate(row["receive_bytes_per_second"])),
+    ("Transmit", "n", lambda row: rate(row["transmit_bytes_per_second"])),
+    ("", "s", _traffic),
+)
+DISKS: tuple[Column, ...] = (
+    ("Disk", "name", _device),
+    ("Model", None, lambda row: f"{row['model'] or ''} {size(row['size_bytes'])}".strip()),
+    ("Read", "n", lambda row: rate(row["read_bytes_per_second"])),
+    ("Write", "n", lambda row: rate(row["write_bytes_per_second"])),
+    ("Busy", "n", lambda row: number(row["busy_percent"], " %")),
+    ("", "s", _busy),
+)
+UNREAD: tuple[Column, ...] = (
+    ("What", "name", lambda row: (row["name"], " ", _mark(row))),
+    ("Why", None, itemgetter("found")),
+    ("Fix", None, itemgetter("fix")),
+)
 
 
 def host_table(host: dict[str, Any], filesystems: Iterable[dict[str, Any]]) -> Html:
@@ -98,61 +125,6 @@ def _host_row(name: object, value: str, picture: Html) -> Html:
     return tag("tr", tag("td", name), tag("td", picture, class_="s"), tag("td", value, class_="n"))
 
 
-def network_table(rows: Iterable[dict[str, Any]]) -> Html:
-    """List the interfaces."""
-    return _table(
-        "Network interfaces",
-        ("Interface", "State", "#Receive", "#Transmit", ""),
-        (
-            tag(
-                "tr",
-                tag("td", tag("a", row["device"], href=why_link(row["device"])), class_="name"),
-                tag("td", _link_state(row)),
-                _cell("Receive", rate(row["receive_bytes_per_second"])),
-                _cell("Transmit", rate(row["transmit_bytes_per_second"])),
-                tag("td", _traffic(row), class_="s"),
-            )
-            for row in rows
-        ),
-    )
-
-
-def _traffic(row: dict[str, Any]) -> Html:
-    points = row["history"]["receive"]
-    return sparkline(points, None, f"{row['device']} receive in bytes per second")
-
-
-def _link_state(row: dict[str, Any]) -> Html:
-    word = {True: "up", False: "down", None: UNKNOWN}[row["up"]]
-    speed = row["speed_bytes_per_second"]
-    shown = f" {speed * 8 / 1e9:g} Gbit/s" if speed and row["up"] else ""
-    return join([tag("span", word, class_="pill ok" if row["up"] else "pill"), tag("small", shown)])
-
-
-def disks_table(rows: Iterable[dict[str, Any]]) -> Html:
-    """List the disks."""
-    return _table(
-        "Disks",
-        ("Disk", "Model", "#Read", "#Write", "#Busy", ""),
-        (
-            tag(
-                "tr",
-                tag("td", tag("a", row["device"], href=why_link(row["device"])), class_="name"),
-                tag("td", f"{row['model'] or ''} {size(row['size_bytes'])}".strip()),
-                _cell("Read", rate(row["read_bytes_per_second"])),
-                _cell("Write", rate(row["write_bytes_per_second"])),
-                _cell("Busy", number(row["busy_percent"], " %")),
-                tag("td", _busy(row), class_="s"),
-            )
-            for row in rows
-        ),
-    )
-
-
-def _busy(row: dict[str, Any]) -> Html:
-    return sparkline(row["history"]["busy"], 1.0, f"{row['device']} share of time that it is busy")
-
-
 def _filesystem_row(row: dict[str, Any]) -> Html:
     name = join([row["mountpoint"], " ", tag("small", row["fstype"])])
     return _host_row(name, _room(row), meter(_fullness(row), row["mountpoint"], warns=True))
@@ -168,25 +140,3 @@ def _room(row: dict[str, Any]) -> str:
         return "does not answer"
     room = f"{used_of(row['available_bytes'], row['size_bytes'])} available"
     return room + (" read-only" if row["readonly"] else "")
-
-
-def unread_table(rows: Iterable[dict[str, Any]]) -> Html:
-    """List the sources that could not be read, with reason and fix."""
-    return _table(
-        "What could not be read",
-        ("What", "Why", "Fix"),
-        (
-            tag(
-                "tr",
-                tag("td", row["name"], " ", _mark(row), class_="name"),
-                tag("td", row["found"]),
-                tag("td", row["fix"]),
-            )
-            for row in rows
-        ),
-    )
-
-
-def _mark(row: dict[str, Any]) -> Html:
-    is_problem = row["state"] == "problem"
-    return tag("span", row["state"], class_="pill warning" if is_problem else "pill")

@@ -5,7 +5,6 @@ from typing import Any
 
 from exporter.reports.incidents import (
     NOT_EVALUATED,
-    action_sentence,
     entity_name,
     first_of_each,
     incidents,
@@ -14,9 +13,9 @@ from exporter.reports.incidents import (
 )
 from exporter.web.answer import HTML_TYPE, NO_STORE, Answer
 from exporter.web.html.builder import Html, join, page, policy, tag
-from exporter.web.html.incident import ended_list, evidence_lines, incident_cards, why_link
-from exporter.web.html.markdown import inline, markdown
-from exporter.web.html.node import processes_table
+from exporter.web.html.incident import ended_list, fact, facts, incident_cards, links
+from exporter.web.html.markdown import markdown
+from exporter.web.html.node import PROCESSES, table
 
 MAX_UNJUDGED = 30
 
@@ -78,7 +77,7 @@ def processes_page(document: dict[str, Any]) -> Answer:
     nothing = tag("p", "No process is on a GPU, or none can be seen.", class_="card")
     more = tag("p", f"and {left_out} more processes", class_="muted") if left_out else None
     node = document["node"]
-    content = [processes_table(rows) if rows else nothing, more]
+    content = [table("Processes on GPUs", PROCESSES, rows) if rows else nothing, more]
     return _page(f"Processes: {node}", node, "processes on GPUs", content)
 
 
@@ -86,23 +85,15 @@ def _cause(row: dict[str, Any], incident: dict[str, Any]) -> Html:
     fault = row["fault"]
     severity = tag("span", incident["severity"], class_=f"pill {incident['severity']}")
     steps = tag("ol", [tag("li", step) for step in row["path"]], class_="steps")
-    runbook = tag("a", f"Runbook {fault['runbook']}", href=f"/runbooks/{fault['runbook']}")
-    component = tag("a", entity_name(fault["entity"]), href=why_link(fault["entity"]["hw_id"]))
-    facts = [tag("dt", "Connection"), tag("dd", steps)]
+    shown = [fact("Connection", tag("dd", steps))]
     if quiet := silence_sentence(incident) or silence_sentence(fault):
-        facts += [tag("dt", "Silence"), tag("dd", quiet)]
-    if incident["affects"]:
-        facts += [tag("dt", "Affects"), tag("dd", incident["affects"])]
-    if action := action_sentence(incident):
-        facts += [tag("dt", "What to do"), tag("dd", *inline(action), class_="do")]
-    evidence = evidence_lines(fault)
-    if evidence:
-        facts += [tag("dt", "Evidence"), tag("dd", evidence, class_="lines")]
+        shown.append(fact("Silence", tag("dd", quiet)))
+    shown += facts(incident, fault)
     return tag(
         "li",
         tag("h3", severity, " ", incident["summary"]),
-        tag("dl", facts, class_="facts"),
-        tag("p", runbook, component, class_="links"),
+        tag("dl", shown, class_="facts"),
+        links(fault, entity_name(fault["entity"])),
         class_=f"card incident {incident['severity']} plain",
     )
 
