@@ -1,10 +1,11 @@
-"""Request and response values of endpoints."""
+"""What endpoints get and give: the request, the state of the program, and the response."""
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
+from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass
 
 JSON_TYPE = "application/json; charset=utf-8"
@@ -21,6 +22,26 @@ class PageRequest:
     query: Sequence[tuple[str, str]] = ()
     accept: str = ""
     accept_encoding: str = ""
+
+
+class ProgramStatus(Protocol):
+    """The state of the program, read at each request."""
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the last snapshot, without expired values."""
+        ...
+
+    def is_live(self) -> bool:
+        """Whether the collecting loop is alive."""
+        ...
+
+    def unready_reasons(self) -> list[str]:
+        """Return the reasons why the program is not ready; empty when ready."""
+        ...
+
+    def boottime(self) -> float:
+        """Return seconds since boot, suspended time included."""
+        ...
 
 
 class NothingRead(Exception):

@@ -3,16 +3,16 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from aiohttp.web_request import BaseRequest
 
 from exporter.faults.silences import BadSilence
 from exporter.model.silence import Silence
-from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Conclusions, Key
+from exporter.model.verdict import Conclusions
 from exporter.record import dataclass
-from exporter.web.answer import Answer, NothingRead, json_answer
+from exporter.rule_runner import RuleRunner
+from exporter.web.answer import Answer, NothingRead, ProgramStatus, json_answer
 from exporter.web.server.local_client import refusal_of, refusal_of_user, user_of
 
 MAX_BODY_BYTES = 4096
@@ -24,46 +24,6 @@ class BadChange(Exception):
     """A change that is not possible; the message is one sentence."""
 
 
-class Upkeep(Protocol):
-    """Adds and ends silences, and clears faults."""
-
-    def silences(self, now: float) -> tuple[Silence, ...]:
-        """Return the silences that have not ended."""
-        ...
-
-    async def silence(
-        self, wanted: Mapping[str, Any], conclusions: Conclusions, now: float
-    ) -> tuple[Silence, bool]:
-        """Add a silence; return whether it was saved for a restart. Raises BadSilence."""
-        ...
-
-    async def end_silence(self, id_: str, now: float) -> tuple[Silence, bool]:
-        """End a silence; return whether the change was saved for a restart. Raises BadSilence."""
-        ...
-
-    def find_clearable(
-        self, conclusions: Conclusions, rule: str, component: str
-    ) -> tuple[Key, ...]:
-        """Return the components of faults that can be cleared; raise BadSilence."""
-        ...
-
-    async def clear(self, rule: str, keys: tuple[Key, ...], boottime: float) -> tuple[Key, ...]:
-        """Clear faults; return the components whose fault began again at once."""
-        ...
-
-
-class Program(Protocol):
-    """The present snapshot and boot time."""
-
-    def snapshot(self) -> Snapshot | None:
-        """Return the last snapshot."""
-        ...
-
-    def boottime(self) -> float:
-        """Return seconds since boot, suspended time included."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Maintenance:
     """Changes that programs on this machine may request.
@@ -71,8 +31,8 @@ class Maintenance:
     `wall` returns seconds since the epoch; `changed` wakes the evaluation of rules.
     """
 
-    upkeep: Upkeep
-    program: Program
+    upkeep: RuleRunner
+    program: ProgramStatus
     wall: Callable[[], float]
     changed: Callable[[], None]
 

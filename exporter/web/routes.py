@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
-from types import MappingProxyType
-from typing import Protocol
 
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
@@ -14,7 +12,14 @@ from exporter.exposition.render import Format
 from exporter.faults.replay.snapshots import RecordingFormat
 from exporter.model.snapshot import Snapshot
 from exporter.reports import node
-from exporter.web.answer import Answer, NothingRead, PageRequest, error_answer, json_answer
+from exporter.web.answer import (
+    Answer,
+    NothingRead,
+    PageRequest,
+    ProgramStatus,
+    error_answer,
+    json_answer,
+)
 from exporter.web.live import LivePages
 from exporter.web.maintenance import BadChange, Maintenance, refusal_of_request, wanted_of
 from exporter.web.negotiation import Form, wanted_form, wanted_format, wants_gzip
@@ -46,26 +51,6 @@ ALLOWED_OF_SILENCES = "GET, HEAD, POST, DELETE"
 NOTHING_READ = "the first collection is not complete yet"
 
 
-class ProgramStatus(Protocol):
-    """The state of the program, read at each request."""
-
-    def snapshot(self) -> Snapshot | None:
-        """Return the last snapshot, without expired values."""
-        ...
-
-    def is_live(self) -> bool:
-        """Whether the collecting loop is alive."""
-        ...
-
-    def unready_reasons(self) -> list[str]:
-        """Return the reasons why the program is not ready; empty when ready."""
-        ...
-
-    def boottime(self) -> float:
-        """Return seconds since boot, suspended time included."""
-        ...
-
-
 Action = Callable[[], "Awaitable[Mapping[str, object]] | None"]
 """The action of a POST: done at once, or returns further fields; raises ValueError."""
 
@@ -80,20 +65,20 @@ class Routes:
         version: str,
         status: ProgramStatus,
         pages: Pages,
-        authenticator: Authenticator | None = None,
+        authenticator: Authenticator,
         *,
-        actions: Mapping[str, Action] = MappingProxyType({}),
-        maintenance: Maintenance | None = None,
-        live: LivePages | None = None,
-        recordings: Callable[[], RecordingFormat] | None = None,
-        renderer: Renderer | None = None,
+        actions: Mapping[str, Action],
+        maintenance: Maintenance | None,
+        live: LivePages,
+        recordings: Callable[[], RecordingFormat],
+        renderer: Renderer,
     ) -> None:
         self._renderer = renderer
-        self._live = live or LivePages(version)
+        self._live = live
         self._actions = actions
         self._recordings = recordings
         self._maintenance = maintenance
-        self.authenticator = authenticator or Authenticator()
+        self.authenticator = authenticator
         self._version = version
         self._status = status
         self._pages = pages
@@ -147,7 +132,7 @@ class Routes:
         if endpoint is None or request.method not in ("GET", "HEAD"):
             return _refused(request, is_known=endpoint is not None)
         asked = _page_request(request)
-        if self._renderer is None or asked.path not in LARGE_PATHS:
+        if asked.path not in LARGE_PATHS:
             return _answered(endpoint, asked)
         key = (asked.path, tuple(asked.query), asked.accept)
         return await self._renderer.answer(
@@ -244,8 +229,6 @@ class Routes:
         """Return the readings of the last snapshot, as `rules replay` reads them."""
         from exporter.web.fault_routes import recording_answer  # noqa: PLC0415 - only for a bundle
 
-        if self._recordings is None:
-            raise NothingRead
         return recording_answer(self._snapshot(), request, self._recordings())
 
     def _flat_metrics(self, _: PageRequest) -> Answer:

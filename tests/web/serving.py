@@ -11,6 +11,8 @@ from exporter.config.server import ServerConfig
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.model.snapshot import Snapshot, SourceReport
+from exporter.web.live import LivePages
+from exporter.web.renderer import Renderer
 from exporter.web.routes import Routes
 from exporter.web.server.acceptor import Acceptor, Bounds
 from exporter.web.server.admission import Limits
@@ -122,7 +124,17 @@ async def serving(
     if latest is not None:
         pages.publish(latest)
     security = security or Security(ServerConfig(), DaemonThreads())
-    routes = Routes("1.2.3", node or Node(latest), pages, security.authenticator())
+    routes = Routes(
+        "1.2.3",
+        node or Node(latest),
+        pages,
+        security.authenticator(),
+        actions={},
+        maintenance=None,
+        live=LivePages("1.2.3"),
+        recordings=lambda: EVERYTHING.recordings,
+        renderer=Renderer(DaemonThreads()),
+    )
     server = GuardedServer(routes.handle, limits, security.context)
     async with listening(server) as port:
         yield Serving(server, routes, port)
