@@ -1,13 +1,16 @@
 """An event loop whose time jumps ahead whenever nothing is left to do: no test sleeps for real."""
 
 import asyncio
+import inspect
 import selectors
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Story = Callable[..., Coroutine[Any, Any, None]]
 
 
 class Deadlock(Exception):
@@ -70,3 +73,24 @@ def in_virtual_time(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P,
         run_virtually(test(*args, **kwargs))
 
     return run
+
+
+def in_virtual_scene(
+    scene: Callable[[], AbstractAsyncContextManager[object]],
+) -> Callable[[Story], Callable[..., None]]:
+    """Let a test, an `async def` with a scene before its fixtures, be played in virtual time."""
+
+    def decorate(story: Story) -> Callable[..., None]:
+        async def whole(fixtures: dict[str, Any]) -> None:
+            async with scene() as made:
+                await story(made, **fixtures)
+
+        @wraps(story)
+        def test(**fixtures: Any) -> None:
+            run_virtually(whole(fixtures))
+
+        _, *rest = inspect.signature(story).parameters.values()
+        vars(test)["__signature__"] = inspect.Signature(rest)  # the scene is no fixture of pytest
+        return test
+
+    return decorate
