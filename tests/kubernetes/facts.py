@@ -6,36 +6,19 @@ from exporter.collectors.everything import KINDS
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.kubernetes.writer import Present
 from exporter.model.snapshot import Snapshot
-from exporter.model.verdict import Cause, Conclusions, Fault, FaultState, Subject
+from exporter.model.verdict import Conclusions, Fault, Subject
+from tests.faults import conclusions
 
 GPU = Subject("gpu", "gpu", "GPU-1", "GPU 0")
 
 
 def fault(
-    rule: str = "gpu_lost",
-    *,
-    subject: Subject = GPU,
-    severity: str = "critical",
-    state: FaultState = FaultState.ACTIVE,
-    causes: tuple[Cause, ...] = (),
-    concerns: str = "",
+    rule: str = "gpu_lost", *, subject: Subject = GPU, severity: str = "critical", **more: object
 ) -> Fault:
     """A fault with everything that does not matter here left plain."""
-    return Fault(
-        rule=rule,
-        subject=subject,
-        severity=severity,
-        state=state,
-        since=100.0,
-        ended=None,
-        confidence=1.0,
-        summary=f"{subject.hw_name} has {rule}",
-        action="reboot_node",
-        runbook=rule,
-        status="failed",
-        causes=causes,
-        concerns=concerns,
-    )
+    text = f"{subject.hw_name} has {rule}"
+    values: dict[str, object] = {"since": 100.0, "summary": text, "action": "reboot_node"}
+    return conclusions.fault(rule, subject, severity, **{**values, **more})
 
 
 def snapshot(*faults: Fault, has_gpu: bool = True) -> Snapshot:

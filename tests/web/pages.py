@@ -10,7 +10,8 @@ from exporter.collectors.memory.values import Memory
 from exporter.collectors.node.values import Host
 from exporter.collectors.workloads.values import Workload, Workloads, WorkloadUse
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
-from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, FaultState, Subject
+from exporter.model.verdict import Cause, Conclusions, Evidence, Fault, Subject
+from tests.faults.conclusions import fault
 from tests.web.serving import snapshot
 
 HOSTILE = "<script>alert(1)</script>\"'&\u202e"
@@ -34,22 +35,10 @@ def _gpu(index: int, **values: Any) -> GpuState:
     return GpuState(gpu, read_boottime=990.0, **values)
 
 
-def _fault(rule: str, subject: Subject, summary: str, **more: Any) -> Fault:
-    return Fault(
-        rule,
-        subject,
-        "critical",
-        FaultState.ACTIVE,
-        since=1.8e9 - 60,
-        ended=None,
-        confidence=1.0,
-        summary=summary,
-        action="check_seating",
-        runbook=rule,
-        status="failed",
-        evidence=(Evidence("log", 1, "", 1.8e9, f"pciehp: Slot(6) {HOSTILE}"),),
-        **more,
-    )
+def _fault(rule: str, subject: Subject, summary: str, **more: object) -> Fault:
+    values: dict[str, object] = {"since": 1.8e9 - 60, "summary": summary, "action": "check_seating"}
+    evidence = (Evidence("log", 1, "", 1.8e9, f"pciehp: Slot(6) {HOSTILE}"),)
+    return fault(rule, subject, "critical", **values, evidence=evidence, **more)
 
 
 def broken_node() -> Snapshot:
