@@ -34,16 +34,12 @@ def _gpus(*states: GpuState) -> dict[type, object]:
 
 def test_the_flat_object_of_a_whole_node() -> None:
     """The fields that older readers know, with their types and in their units."""
-    assert flat_metrics(snapshot(readings={Host: HOST, Cpu: CPU, Memory: MEMORY})) == {
-        "cpu_usage": 12.346,
-        "memory_total": 1000,
-        "memory_used": 250,
-        "memory_usage_percent": 25.0,
-        "hostname": "host-1",
-        "os_name": "Debian",
-        "os_version": "12",
-        "uptime": 77,
-    }
+    document = flat_metrics(snapshot(readings={Host: HOST, Cpu: CPU, Memory: MEMORY}))
+    assert to_json(document).decode() == (
+        '{"cpu_usage": 12.346, "memory_total": 1000, "memory_used": 250,'
+        ' "memory_usage_percent": 25.0, "hostname": "host-1", "os_name": "Debian",'
+        ' "os_version": "12", "uptime": 77}'
+    )
 
 
 def test_what_was_not_read_is_null() -> None:
@@ -114,18 +110,3 @@ def test_json_has_no_nan(value: Any) -> None:
 def test_json_survives_any_text() -> None:
     """Text that no encoding can carry does not fail the document."""
     assert json.loads(to_json({"name": "a\udcffb\x00\n\u2028"}))["name"] == "a?b\x00\n\u2028"
-
-
-def test_the_flat_object_keeps_its_types() -> None:
-    """Readers of the first version take these for integers, fractions and texts."""
-    document = flat_metrics(snapshot(readings={Host: HOST, Cpu: CPU, Memory: MEMORY}))
-    assert {name: type(value) for name, value in document.items()} == {
-        "cpu_usage": float,
-        "memory_total": int,
-        "memory_used": int,
-        "memory_usage_percent": float,
-        "hostname": str,
-        "os_name": str,
-        "os_version": str,
-        "uptime": int,
-    }

@@ -212,43 +212,36 @@ async def test_people_can_read_it(path: str, accept: str) -> None:
 
 
 def test_what_is_well_does_not_fill_the_screen() -> None:
-    """On a large node what is well is one line, and what could not be judged a few short ones."""
+    """On a large node what is well is one line, and what could not be judged a few short ones.
+
+    On demand each component has a line with all its rules.
+    """
     rules = [f"rule_{n}" for n in range(40)]
     rows = [
         {"entity": {"hw_type": "gpu", "hw_id": f"GPU-{n}", "hw_name": f"GPU {n}"}, "rules": rules}
         for n in range(16)
     ]
     subject = {"hw_type": "node", "hw_id": "n1", "hw_name": "n1"}
-    text = why_text(
-        {
-            "node": "n1",
-            "evaluated": True,
-            "subject": subject,
-            "waits": [],
-            "causes": [],
-            "healthy_counts": {"gpu": 16},
-            "healthy": [],
-            "unknown": rows,
-        }
-    )
+    document = {
+        "node": "n1",
+        "evaluated": True,
+        "subject": subject,
+        "waits": [],
+        "causes": [],
+        "healthy_counts": {"gpu": 16},
+        "healthy": rows,
+        "unknown": rows,
+    }
+    text = why_text(document)
     lines = text.splitlines()
     assert lines[2] == "16 components healthy (16 GPUs)"
     assert lines[4] == "   GPU 0: rule_0, rule_1, rule_2, rule_3, and 36 more"
     assert lines[-1] == "   and 11 more"
     assert len(lines) == 10
     assert len(text) < 2048
-
-
-async def test_all_that_is_well_is_named_on_demand() -> None:
-    """With `all=1` each component has a line with the rules that found nothing."""
-    _, text = await asked("/why?format=text&all=1")
-    assert text.splitlines()[-5:] == [
-        "   affects: process train (4242)",
-        "   do: Check",
-        "   runbook: /runbooks/disk_io_errors",
-        "Not evaluated:",
-        "   GPU 0: gpu_lost",
-    ]
+    everything = why_text(document, everything=True).splitlines()
+    assert everything[3] == "Healthy:"
+    assert everything[-1] == f"   GPU 15: {', '.join(rules)}"
 
 
 async def test_who_holds_a_lock_is_named() -> None:
@@ -308,13 +301,6 @@ async def test_chosen_faults_do_not_make_a_node_healthy(query: str, rules: set[s
     assert "1 critical" in text.splitlines()[0]
     assert "ended before" not in text
     assert "Healthy" not in text
-
-
-@pytest.mark.parametrize("path", ["/faults", "/why"])
-async def test_before_the_first_collection_nothing_is_known(path: str) -> None:
-    """Both pages say so instead of saying that all is well."""
-    async with serving(None) as server:
-        assert (await server.get(path)).status == 503
 
 
 async def test_processes_are_a_table_in_a_browser() -> None:
