@@ -83,19 +83,16 @@ class NodeHistory:
 
     def _count(self, snapshot: Snapshot) -> None:
         """Turn counters into rates; a counter that is new or decreased has none."""
+        counters = dict(_counters(snapshot))
         if self._counted_at is not None:
             secs = snapshot.taken_boottime - self._counted_at
             if secs < LEAST_INTERVAL_SECS:
                 return
-            counters = dict(_counters(snapshot))
-            before = self._counters
             self.rates = {
-                key: (value - before[key]) / secs
+                key: (value - self._counters[key]) / secs
                 for key, value in counters.items()
-                if value >= before.get(key, math.inf)
+                if value >= self._counters.get(key, math.inf)
             }
-        else:
-            counters = dict(_counters(snapshot))
         self._counters, self._counted_at = counters, snapshot.taken_boottime
 
 
@@ -125,16 +122,16 @@ def _gpu_values(state: GpuState) -> Iterator[tuple[Key, float | None]]:
 
 def _counters(snapshot: Snapshot) -> Iterator[tuple[Key, float]]:
     network, disks = snapshot.reading(Network), snapshot.reading(Disks)
-    rows: list[tuple[str, str, float | None]] = []
     for nic in network.interfaces if network else ():
-        subject = f"network {nic.device}"
-        rows.append((subject, "receive", nic.receive_bytes))
-        rows.append((subject, "transmit", nic.transmit_bytes))
+        yield from _known(
+            f"network {nic.device}", receive=nic.receive_bytes, transmit=nic.transmit_bytes
+        )
     for disk in disks.disks if disks else ():
-        subject = f"disk {disk.device}"
-        rows.append((subject, "read", disk.read_bytes))
-        rows.append((subject, "write", disk.written_bytes))
-        rows.append((subject, "busy", disk.io_time_seconds))
-    for subject, name, value in rows:
+        read, write, busy = disk.read_bytes, disk.written_bytes, disk.io_time_seconds
+        yield from _known(f"disk {disk.device}", read=read, write=write, busy=busy)
+
+
+def _known(subject: str, **counters: float | None) -> Iterator[tuple[Key, float]]:
+    for name, value in counters.items():
         if value is not None:
             yield (subject, name), float(value)

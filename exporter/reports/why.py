@@ -1,9 +1,9 @@
 """The document of `/why`: why a process or component is slow or broken."""
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
+from exporter.clock import rfc3339
 from exporter.faults.explain import GraphStep, Place, Wanted, explain
 from exporter.model.incident import incidents_of
 from exporter.model.snapshot import Snapshot
@@ -85,9 +85,9 @@ def _sentence(step: GraphStep) -> str:
 
 
 def _cause_document(fault: Fault, way: list[str]) -> dict[str, Any]:
-    path = [*way, f"{_name(fault.subject)} has {fault.rule} since {_when(fault.since)}"]
+    path = [*way, f"{_name(fault.subject)} has {fault.rule} since {rfc3339(fault.since)}"]
     for cause in fault.causes:
-        since = "" if cause.since is None else f" since {_when(cause.since)}"
+        since = "" if cause.since is None else f" since {rfc3339(cause.since)}"
         path.append(f"which follows from {cause.rule} of {_name(cause.subject)}{since}")
     root = fault.root
     return {
@@ -103,7 +103,3 @@ def _cause_document(fault: Fault, way: list[str]) -> dict[str, Any]:
 
 def _name(subject: Subject) -> str:
     return entity_name(subject_document(subject))
-
-
-def _when(wall: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(wall))
