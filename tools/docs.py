@@ -5,7 +5,6 @@ import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES, SOURCES, VOCABULARY, rule_book
@@ -32,9 +31,9 @@ from tools.reasons_page import troubleshooting_page
 from tools.rights import rights_page
 from tools.rules_page import rules_page
 from tools.sizing import sizing_page
+from tools.tables import ROOT, introduction, row, with_tables
 from tools.xid_page import xid_page
 
-ROOT = Path(__file__).resolve().parent.parent
 COMPONENTS = "deploy/kubernetes/components"
 
 
@@ -97,89 +96,31 @@ def _toml(value: object) -> str:
 
 
 def metrics_page() -> str:
-    """Return `docs/METRICS.md`: every family, in the order of the page."""
-    lines = [
-        "# Metrics",
-        "",
-        "This page lists every metric family; it is generated from the code.",
-        "Every sample has `node` as its first label. A value that is not reported has no sample.",
-        (
-            "A bad value belongs to an active fault of its component, or of what the component"
-            " depends on."
-        ),
-        (
-            "Names, types and labels of a stable family change only as [stability.md](stability.md)"
-            " says; those of an experimental family may change in any version."
-        ),
-        "",
-        "| family | type | labels after `node` | meaning | bad values | stability |",
-        "|---|---|---|---|---|---|",
-    ]
-    rows: list[Family] = [*FAMILIES, *LIVE_FAMILIES]
-    for family in rows:
-        labels = ", ".join(f"`{name}`" for name in family.labels)
-        cells = (
-            *(f"`{family.name}`", family.type.in_text, labels, family.help, word_of(family)),
-            family.stability,
+    """Return `docs/METRICS.md` with its table of families, in the order of the page."""
+    families: list[Family] = [*FAMILIES, *LIVE_FAMILIES]
+    rows = (
+        row(
+            *(f"`{it.name}`", it.type.in_text, ", ".join(f"`{name}`" for name in it.labels)),
+            *(it.help, word_of(it), it.stability),
         )
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        for it in families
+    )
+    return with_tables("docs/METRICS.md", {"# Metrics": rows})
 
 
 def node_page() -> str:
-    """Return `docs/node.md` with the table of sources written anew."""
-    head, title, rest = (ROOT / "docs/node.md").read_text("utf-8").partition("| source | group |")
-    header, _, rest = rest.partition("\n")
-    tail = rest[rest.index("\n\n") :]
-    lines = [f"{title}{header}", "|---|---|---|---|---|---|"]
-    for row in SOURCES:
-        if row.about is not None:
-            opt_in = "" if row.by_default else " (opt-in)"
-            cells = (f"`{row.name}`{opt_in}", row.group, *row.about)
-            lines.append("|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|")
-    return head + "\n".join(lines) + tail
+    """Return `docs/node.md` with its table of sources."""
+    rows = (
+        row(f"`{it.name}`{'' if it.by_default else ' (opt-in)'}", it.group, *it.about)
+        for it in SOURCES
+        if it.about is not None
+    )
+    return with_tables("docs/node.md", {"## Sources": rows})
 
 
 def config_page() -> str:
     """Return `docs/CONFIG.md`: every key as a table, section by section."""
-    lines = [
-        "# Configuration",
-        "",
-        (
-            "This page lists every key; it is generated from `exporter/config/`, like"
-            " `config/default.toml`."
-        ),
-        "Later settings override earlier ones: built-in defaults, `--config FILE` (or",
-        "`config/default.toml` and `config/local.toml`, if present), environment, flags.",
-        (
-            "A command that asks an exporter takes these two only if they belong to root, to its"
-            " own user, or to the one who ran sudo; otherwise name them with `--config`."
-        ),
-        (
-            "In the environment a key is `APP__SECTION__KEY`; a list is a TOML array or separated"
-            " by commas:"
-        ),
-        "`APP__SOURCES__DISABLED=cpu,memory`.",
-        (
-            "An unknown key, a wrong type or an invalid value is an error (one sentence, exit"
-            " code 2);"
-        ),
-        "`hw-exporter --check-config` validates the configuration and exits.",
-        "A change needs a restart. Certificates and tokens are reloaded automatically;",
-        "`POST /-/reload` or SIGHUP reloads rules, severities and kernel log patterns too.",
-        "",
-        (
-            "Two more environment variables: `NODE_NAME` sets the label `node` (default: the host"
-            " name);"
-        ),
-        (
-            "`LOG_LEVEL` is debug, info, warning or error (default: the level in `RUST_LOG`, else"
-            " info)."
-        ),
-        "The log is written to standard error: text on a terminal, otherwise one JSON object",
-        "per line; a condition that persists is logged once.",
-    ]
-    lines += _config_tables(Config(), "", "")
+    lines = (introduction("docs/CONFIG.md"), *_config_tables(Config(), "", ""))
     return "\n".join(lines) + "\n"
 
 

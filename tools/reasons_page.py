@@ -1,37 +1,31 @@
 """The tables of docs/troubleshooting.md: reasons why GPUs or values cannot be read."""
 
-import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from exporter.collectors.gpu.nvml_probe.library import REASONS
 from exporter.collectors.gpu.smi.output import EXIT_CODES
-from exporter.toml import read_shipped
+from exporter.toml import PACKAGE, read_shipped
+from tools.tables import row, with_tables
 
-ROOT = Path(__file__).parent.parent
-TABLE = ROOT / "exporter/reports/reasons.toml"
-PAGE = ROOT / "docs/troubleshooting.md"
-SECTIONS = {"The node": "node", "One GPU": "gpu", "One field": "field"}
-HEAD = "| reason | what it means | what to do | code |\n|---|---|---|---|\n"
+SECTIONS = {"## The node": "node", "## One GPU": "gpu", "## One field": "field"}
 
 
 def troubleshooting_page() -> str:
     """Return docs/troubleshooting.md with the tables of its reasons."""
-    text = PAGE.read_text("utf-8")
-    table = read_shipped(TABLE)
-    for title, section in SECTIONS.items():
-        before, heading, after = text.partition(f"## {title}\n\n")
-        rows = "".join(_row(reason, row) for reason, row in table[section].items())
-        text = before + heading + HEAD + rows + re.sub(r"^(\|.*\n)*", "", after)
-    return text
+    table = read_shipped(PACKAGE / "reports/reasons.toml")
+    tables = {
+        heading: [_row(reason, words) for reason, words in table[section].items()]
+        for heading, section in SECTIONS.items()
+    }
+    return with_tables("docs/troubleshooting.md", tables)
 
 
-def _row(reason: str, row: Mapping[str, Any]) -> str:
-    fix = _sentence(row["fix"])
-    if other := row.get("fix_in_container"):
+def _row(reason: str, words: Mapping[str, Any]) -> str:
+    fix = _sentence(words["fix"])
+    if other := words.get("fix_in_container"):
         fix += f" In a container: {other}."
-    return f"| `{reason}` | {_sentence(row['meaning'])} | {fix} | {', '.join(_codes(reason))} |\n"
+    return row(f"`{reason}`", _sentence(words["meaning"]), fix, ", ".join(_codes(reason)))
 
 
 def _codes(reason: str) -> Iterator[str]:
@@ -44,4 +38,4 @@ def _codes(reason: str) -> Iterator[str]:
 
 def _sentence(words: str) -> str:
     start = words if words.startswith("nvidia-smi") else words[0].upper() + words[1:]
-    return f"{start}.".replace("|", r"\|")
+    return f"{start}."

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from tools.tables import row, with_tables
+
 
 @dataclass(frozen=True, slots=True)
 class Right:
@@ -279,65 +281,29 @@ RIGHTS = (
 PROFILES = ("minimal", "standard", "full")
 
 
-def is_in(right: Right, profile: str) -> bool:
-    """Return whether a profile grants this permission; each profile includes the previous ones."""
-    granted = right.granted_by
-    return granted in PROFILES and PROFILES.index(granted) <= PROFILES.index(profile)
-
-
 def rights_page() -> str:
-    """Return `docs/RIGHTS.md`: purpose of each permission, loss without it, and risk."""
-    lines = [
-        "# Permissions",
-        "",
-        "This page lists the permissions of the Kubernetes pod, what each is for, and its risk.",
-        "It is generated from `tools/rights.py`; a test runs the pod without each permission.",
-        "",
-        "GPUs only need the profile `minimal`: by default everybody can open the device files,",
-        "and the NVIDIA runtime mounts the library.",
-        "`hw_exporter_source_outcome` shows which sources are not read.",
-        "",
-        "| permission | minimal | standard | full | needed for | without it |",
-        "|---|---|---|---|---|---|",
-        *(f"| {it.name} | {_columns(it)} | {it.feature} | {it.loss} |" for it in RIGHTS),
-        "",
-        "## Risks",
-        "",
-        "The exporter has no input except HTTP requests and the data that it reads on the node.",
-        "An attacker who could run code in the pod would gain:",
-        "",
-        "| permission | risk |",
-        "|---|---|",
-        *(f"| {it.name} | {it.risk} |" for it in RIGHTS),
-        "",
-        "Volumes are mounted read-only.",
-        "`/sys` is mounted with `recursiveReadOnly: IfPossible`: with Kubernetes 1.31, containerd",
-        "2.0 or CRI-O 1.30, and runc 1.1 or newer, the mounts below it are read-only too.",
-        "With older versions, root in the profile `standard` could write to the node's cgroups.",
-        "",
-        "## Effect on /metrics",
-        "",
-        "This table lists every change on `/metrics` without a permission.",
-        "Faults that need the missing data are missing too:",
-        "`hw_events_total`, `hw_fault_*`, `hw_status` and `hw_causal_*`.",
-        "",
-        "| without | absent | different or fewer samples | sources not read |",
-        "|---|---|---|---|",
-        *(_row(right) for right in RIGHTS if right.absent or right.differ),
-    ]
-    return "\n".join(lines) + "\n"
+    """Return `docs/RIGHTS.md` with its tables: purpose of each permission, risk, and loss."""
+    changed = [right for right in RIGHTS if right.absent or right.differ]
+    tables = {
+        "# Permissions": (row(it.name, *_columns(it), it.feature, it.loss) for it in RIGHTS),
+        "## Risks": (row(it.name, it.risk) for it in RIGHTS),
+        "## Effect on /metrics": (
+            row(it.name, _absent(it), _names(it.differ), _names(it.sources)) for it in changed
+        ),
+    }
+    return with_tables("docs/RIGHTS.md", tables)
 
 
-def _columns(right: Right) -> str:
+def _columns(right: Right) -> tuple[str, ...]:
     """Return one cell per profile, or what else grants the permission."""
-    if right.granted_by in PROFILES:
-        return " | ".join("yes" if is_in(right, it) else "" for it in PROFILES)
-    return f" | | {right.granted_by}"
+    if right.granted_by not in PROFILES:
+        return "", "", right.granted_by
+    least = PROFILES.index(right.granted_by)
+    return tuple("yes" if at >= least else "" for at in range(len(PROFILES)))
 
 
-def _row(right: Right) -> str:
-    absent = _names(right.absent) + (f" but {_names(right.stay)}" if right.stay else "")
-    return f"| {right.name} | {absent} | {_names(right.differ)} | {_names(right.sources)} |"
+def _absent(right: Right) -> str:
+    return _names(right.absent) + (f" but {_names(right.stay)}" if right.stay else "")
 
 
 def _names(names: tuple[str, ...]) -> str:

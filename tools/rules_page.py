@@ -1,4 +1,4 @@
-"""docs/RULES.md, generated from the built-in rules."""
+"""docs/RULES.md: the built-in rules, behind an introduction that is written by hand."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,24 +9,7 @@ from exporter.durations import show_duration
 from exporter.faults.fault_history import FIELDS as HISTORY_FIELDS
 from exporter.faults.rules.rule import Rule
 from exporter.faults.values import Vocabulary
-
-_INTRODUCTION = """\
-# Fault rules
-
-This page lists all built-in rules. It is generated from `exporter/collectors/*/rules/`.
-
-[faults.md](faults.md) explains how to write rules; [runbooks/](runbooks) say what to do.
-Active faults are exported as `hw_fault_active`, with the root cause in `hw_fault_root_cause`.
-A rule with the same `id` in `faults.rules_dirs` replaces the built-in one.
-`hw-exporter rules check PATH` validates a rule file; `hw-exporter rules replay FILE` shows which
-faults a recording would raise.
-
-A fault becomes active when its condition has been true for the duration in the column "for".
-It ends when the condition in "clears when" has been true for the duration next to it.
-A value that was not reported is unknown; unknown neither starts nor ends a fault.
-A rule with `until` ends immediately with an event of these kinds, and not by time.
-"Any of" are layers and components of which any fault shortly before is a cause, if no rule is.
-"""
+from tools.tables import introduction, row
 
 _ENDS = """\
 ## Start and end of faults from events
@@ -54,7 +37,7 @@ def _ends(rules: Iterable[Rule]) -> Iterator[str]:
                 {source for kind in kinds for source in KINDS.event_sources.get(kind, ())}
             )
             cells = (rule.id, _words(kinds), " or ".join(sources) or "a probe", _end_of(rule))
-            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+            yield row(*cells)
     yield ""
 
 
@@ -92,7 +75,7 @@ def _names(vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def _lines(rules: Iterable[Rule]) -> Iterator[str]:
-    yield _INTRODUCTION
+    yield introduction("docs/RULES.md") + "\n"
     by_file: dict[str, list[Rule]] = {}
     for rule in rules:
         by_file.setdefault(Path(rule.file).stem, []).append(rule)
@@ -125,7 +108,7 @@ def _row(rule: Rule) -> str:
         causes,
         rule.action,
     )
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return row(*cells)
 
 
 def _one_line(source: str) -> str:

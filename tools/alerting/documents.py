@@ -20,66 +20,18 @@ from tools.alerting.rules import (
     as_yaml,
     fault_alerts,
 )
+from tools.tables import row, with_tables
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 LABELS = ("app.kubernetes.io/name", "hw-exporter")
 
 
 def alerts_page() -> str:
-    """Return `docs/alerts.md`: every alert, when it fires, and what to do."""
-    lines = [
-        "# Alerts",
-        "",
-        "This page lists all alerts. `make docs` generates them from the fault rules and from the",
-        "lists in `tools/alerting/`.",
-        "",
-        "Each fault rule has one alert. It fires only for root causes: faults that no other fault",
-        "explains. A fault that follows from a root cause has no alert of its own; the description",
-        "of the alert is the text of the incident (`hw_incident_info`): which GPUs, pods and jobs",
-        "it affects, since when, and what to do; `/why` has the same. So an incident is one",
-        "notification, and its end is one resolved notification. A fault that returns before that",
-        "was sent does not notify again: up to ten minutes after its end, because an alert goes on",
-        "for five minutes and `group_interval` of the example is five minutes.",
-        "A [silenced](maintenance.md) fault has no alert: `hw_fault_silenced` ends it.",
-        "Causes that affect several nodes have their own alerts, which inhibit those of the nodes;",
-        "nodes are grouped by the labels `cluster` and `rack` of their targets.",
-        "",
-        "Severities: critical means act now, warning means act today, info sends no notification.",
-        "",
-        "`runbook_url` links to the runbook on the exporter itself (`/runbooks/RULE`), at the",
-        "address in the label `instance`. In Kubernetes, where `instance` is the node name, it",
-        "links to the exporter's Service. For targets that do not answer it links to the published",
-        "documentation. Dashboards use the same links. They are `http://`, with TLS in the chart",
-        "`https://`, and a browser has no bearer token. To link to runbooks elsewhere, set",
-        "`prometheusRule.runbooks` of the chart, or run",
-        "`make docs RUNBOOKS=https://runbooks.example/hw`, which rewrites all files.",
-        "",
-        "## Number of notifications",
-        "",
-        "`make bench-pager` measured these figures on 2026-11-22 with the demo and the recordings",
-        "([all figures](../bench/results/2026-11-22-pager.md)).",
-        "Each of the demo's five incidents causes one notification with its highest severity that",
-        "names the root cause, and one resolved notification. With one alert per fault, the same",
-        "incidents caused 11 notifications, 6 of them critical.",
-        "Of 266 incidents 255 notify: 2 of them twice with the highest severity (one of these is",
-        "fixed since), and 1 with another fault than the root cause.",
-        "Of 128 healthy nodes 2 notify.",
-        "",
-        "## Alerts of rules",
-        "",
-        "| alert | severity | summary | waits |",
-        "|---|---|---|---|",
-        *(_row(alert) for alert in fault_alerts()),
-        "",
-        "The severity is that of the fault: it rises with the faults that follow from it.",
-        "A severity that rises is told with the next notification of its group: within",
-        "`group_interval`, five minutes in the example.",
-        "The column `waits` is the time that the alert waits for another fault that explains it.",
-        "",
-        "## Alerts for what rules cannot detect",
-        *(line for alert in alerts_by_hand() for line in ("", *_paragraph(alert))),
-    ]
-    return "\n".join(lines) + "\n"
+    """Return `docs/alerts.md` with the table of the alerts of rules, and the others behind it."""
+    text = with_tables("docs/alerts.md", {"## Alerts of rules": map(_row, fault_alerts())})
+    heading = "## Alerts for what rules cannot detect\n"
+    lines = [line for alert in alerts_by_hand() for line in ("", *_paragraph(alert))]
+    return text.partition(heading)[0] + heading + "\n".join(lines) + "\n"
 
 
 def _row(alert: Alert) -> str:
@@ -87,7 +39,7 @@ def _row(alert: Alert) -> str:
     severity = _severities().get(alert.rule, "that of the fault")
     page = _pages().get(alert.rule, "faults.md#where-rules-come-from")
     name = f"[{alert.name}]({page})" if alert.rule else alert.name
-    return f"| {name} | {severity} | {text} | {alert.wait or 'no'} |"
+    return row(name, severity, text, alert.wait or "no")
 
 
 def _severities() -> dict[str, str]:
@@ -111,7 +63,7 @@ def _plain(text: str) -> str:
         _VARIABLE.sub(lambda it: it[1].upper(), part) if is_code else _VARIABLE.sub(r"`\1`", part)
         for part, is_code in zip(parts, cycle((False, True)), strict=False)
     )
-    return "`".join(named).replace("|", "\\|")
+    return "`".join(named)
 
 
 _VARIABLE = re.compile(r"\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}")
