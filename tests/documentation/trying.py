@@ -69,7 +69,9 @@ class Reader:
 
     def _put_in(self, text: str, place: Place) -> str:
         for word, other in PLACEHOLDERS.items():
-            text = text.replace(word, other.format(port=self._ports[place], folder=self._folder))
+            text = text.replace(
+                word, other.format(port=self._ports[place], folder=self._folder, root=ROOT)
+            )
         return text
 
     def _environment(self) -> dict[str, str]:
