@@ -9,6 +9,7 @@ from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.reading.source import AnySource
+from tests.fakes.virtual_time import run_virtually
 
 
 @dataclass(frozen=True)
@@ -97,5 +98,39 @@ class Run:
         task.cancel()
 
     @property
+    def snapshots(self) -> list[Snapshot]:
+        return [snapshot for _, snapshot in self.published]
+
+    @property
+    def moments(self) -> list[float]:
+        """When each snapshot was published, in seconds since the start."""
+        return [round(at, 3) for at, _ in self.published]
+
+    @property
     def last(self) -> Snapshot:
         return self.published[-1][1]
+
+
+def played(
+    *sources: AnySource,
+    secs: float = 1.0,
+    interval_secs: float = 15.0,
+    conclude: Callable[[Snapshot], Awaitable[Conclusions]] | None = None,
+    wakes: Iterable[tuple[float, str]] = (),
+) -> Run:
+    """Collect for so many virtual seconds; at each moment of `wakes` a source wakes the loop.
+
+    What wakes it at 0 does so before the first collection.
+    """
+
+    async def scenario() -> Run:
+        run = Run(sources, interval_secs, conclude)
+        for moment, source in wakes:
+            if moment:
+                asyncio.get_running_loop().call_later(moment, run.collector.wake, source)
+            else:
+                run.collector.wake(source)
+        await run.until(secs)
+        return run
+
+    return run_virtually(scenario())

@@ -11,31 +11,21 @@ from exporter.model.reading import Missing, Reading
 from exporter.model.snapshot import Outcome, Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.reading.source import SourceAbsent, SourceFailed
-from tests.collecting import Apples, Pears, Run, Scripted, gives, hangs, raises
+from tests.collecting import Apples, Pears, Run, Scripted, gives, hangs, played, raises
 from tests.fakes.virtual_time import be_busy, run_virtually
 
 
 def test_collections_start_on_time_however_long_each_takes() -> None:
     """Collections begin start to start, every interval, without drift."""
-
-    async def scenario() -> list[float]:
-        slow = Scripted("apples", gives(Apples(1), after_secs=0.7))
-        await Run([slow]).until(46)
-        return slow.calls
-
-    assert run_virtually(scenario()) == [0.0, 15.0, 30.0, 45.0]
+    slow = Scripted("apples", gives(Apples(1), after_secs=0.7))
+    played(slow, secs=46)
+    assert slow.calls == [0.0, 15.0, 30.0, 45.0]
 
 
 def test_a_snapshot_holds_what_each_source_saw() -> None:
     """Readings are found by their type, reports by their source."""
-
-    async def scenario() -> Snapshot:
-        missing = Reading(Pears(2), missing=(Missing("colour", "not said"),))
-        run = Run([Scripted("apples", gives(Apples(1))), Scripted("pears", gives(missing))])
-        await run.until(1)
-        return run.last
-
-    snapshot = run_virtually(scenario())
+    missing = Reading(Pears(2), missing=(Missing("colour", "not said"),))
+    snapshot = played(Scripted("apples", gives(Apples(1))), Scripted("pears", gives(missing))).last
     assert snapshot.reading(Apples) == Apples(1)
     assert snapshot.reading(Pears) == Pears(2)
     assert [report.source for report in snapshot.reports] == ["apples", "pears"]
@@ -64,13 +54,8 @@ def test_a_source_that_fails_costs_its_own_reading(
     error: BaseException, outcome: Outcome, reason: str
 ) -> None:
     """Whatever a source raises, its neighbours are published and its reason is told."""
-
-    async def scenario() -> Snapshot:
-        run = Run([Scripted("apples", raises(error)), Scripted("pears", gives(Pears(2)))])
-        await run.until(1)
-        return run.last
-
-    snapshot = run_virtually(scenario())
+    sources = Scripted("apples", raises(error)), Scripted("pears", gives(Pears(2)))
+    snapshot = played(*sources).last
     assert snapshot.reading(Apples) is None
     assert snapshot.reading(Pears) == Pears(2)
     assert (snapshot.reports[0].outcome, snapshot.reports[0].reason) == (outcome, reason)
@@ -78,26 +63,15 @@ def test_a_source_that_fails_costs_its_own_reading(
 
 def test_the_duration_is_that_of_the_look_and_not_of_the_wait() -> None:
     """A reader that had to wait for its turn says itself how long it took."""
-
-    async def scenario() -> Snapshot:
-        queued = gives(Reading(Apples(1), took_secs=0.25), after_secs=1)
-        run = Run([Scripted("apples", queued), Scripted("pears", gives(Pears(2), after_secs=1))])
-        await run.until(2)
-        return run.last
-
-    assert [report.duration_secs for report in run_virtually(scenario()).reports] == [0.25, 1.0]
+    queued = Scripted("apples", gives(Reading(Apples(1), took_secs=0.25), after_secs=1))
+    run = played(queued, Scripted("pears", gives(Pears(2), after_secs=1)), secs=2)
+    assert [report.duration_secs for report in run.last.reports] == [0.25, 1.0]
 
 
 def test_nothing_old_is_shown_after_a_failure() -> None:
     """A source that worked and then fails has no reading, and keeps the time of its success."""
-
-    async def scenario() -> tuple[Snapshot, Snapshot]:
-        source = Scripted("apples", gives(Apples(1)), raises(SourceFailed("gone")))
-        run = Run([source])
-        await run.until(16)
-        return run.published[0][1], run.last
-
-    first, second = run_virtually(scenario())
+    source = Scripted("apples", gives(Apples(1)), raises(SourceFailed("gone")))
+    first, second = played(source, secs=16).snapshots
     assert first.reading(Apples) == Apples(1)
     assert second.reading(Apples) is None
     assert second.reports[0].last_success_at == first.reports[0].last_success_at == 1_000_000.0
@@ -118,18 +92,13 @@ def test_an_equal_reading_is_the_same_object() -> None:
 
 def test_a_stuck_source_delays_one_collection_and_is_left_alone() -> None:
     """It is waited for until its deadline once, then neither waited for nor called again."""
-
-    async def scenario() -> tuple[list[float], list[float], list[Outcome]]:
-        stuck = Scripted("apples", hangs())
-        run = Run([stuck, Scripted("pears", gives(Pears(2)))])
-        await run.until(31)
-        outcomes = [snapshot.reports[0].outcome for _, snapshot in run.published]
-        return stuck.calls, [at for at, _ in run.published], outcomes
-
-    calls, published_at, outcomes = run_virtually(scenario())
-    assert calls == [0.0]
-    assert published_at == [2.0, 15.0, 30.0]
-    assert outcomes == [Outcome.STUCK] * 3
+    stuck = Scripted("apples", hangs())
+    run = played(stuck, Scripted("pears", gives(Pears(2))), secs=31)
+    assert stuck.calls == [0.0]
+    assert run.moments == [2.0, 15.0, 30.0]
+    reports = [snapshot.reports[0] for snapshot in run.snapshots]
+    assert [it.outcome for it in reports] == [Outcome.STUCK] * 3
+    assert [it.duration_secs for it in reports] == [2.0, 0.0, 0.0]
 
 
 def test_a_source_is_not_stuck_because_our_own_loop_is_late() -> None:
@@ -151,47 +120,26 @@ def test_a_source_is_not_stuck_because_our_own_loop_is_late() -> None:
 
 def test_a_source_that_was_stuck_comes_back() -> None:
     """When its late call has ended it is called again; the late answer itself is not shown."""
-
-    async def scenario() -> list[Apples | None]:
-        source = Scripted("apples", gives(Apples(1), after_secs=20), gives(Apples(2)))
-        run = Run([source])
-        await run.until(31)
-        return [snapshot.reading(Apples) for _, snapshot in run.published]
-
-    assert run_virtually(scenario()) == [None, None, Apples(2)]
+    source = Scripted("apples", gives(Apples(1), after_secs=20), gives(Apples(2)))
+    run = played(source, secs=31)
+    assert [it.reading(Apples) for it in run.snapshots] == [None, None, Apples(2)]
 
 
 def test_ticks_that_cannot_be_kept_are_skipped_and_counted() -> None:
     """A collection longer than the interval never overlaps with the next."""
-
-    async def scenario() -> tuple[list[float], int]:
-        slow = Scripted("apples", gives(Apples(1), after_secs=1.9))
-        run = Run([slow], interval_secs=0.5)
-        await run.until(5.95)
-        return slow.calls, run.last.skipped_ticks
-
-    calls, skipped = run_virtually(scenario())
-    assert calls == [0.0, 2.0, 4.0]
-    assert skipped == 6
+    slow = Scripted("apples", gives(Apples(1), after_secs=1.9))
+    run = played(slow, secs=5.95, interval_secs=0.5)
+    assert slow.calls == [0.0, 2.0, 4.0]
+    assert run.last.skipped_ticks == 6
 
 
 def test_waking_publishes_the_named_source_at_once() -> None:
     """Between two collections only the woken source is read, and the rest stays as it was."""
-
-    async def scenario() -> tuple[list[float], list[float], Snapshot]:
-        apples = Scripted("apples", gives(Apples(1)), gives(Apples(2)))
-        pears = Scripted("pears", gives(Pears(5)))
-        run = Run([apples, pears])
-        task = asyncio.ensure_future(run.collector.run())
-        await asyncio.sleep(3)
-        run.collector.wake("apples")
-        await asyncio.sleep(0.1)
-        task.cancel()
-        return apples.calls, pears.calls, run.last
-
-    apple_calls, pear_calls, snapshot = run_virtually(scenario())
-    assert apple_calls == [0.0, 3.0]
-    assert pear_calls == [0.0]
+    apples = Scripted("apples", gives(Apples(1)), gives(Apples(2)))
+    pears = Scripted("pears", gives(Pears(5)))
+    snapshot = played(apples, pears, secs=3.1, wakes=[(3, "apples")]).last
+    assert apples.calls == [0.0, 3.0]
+    assert pears.calls == [0.0]
     assert snapshot.reading(Apples) == Apples(2)
     assert snapshot.reading(Pears) == Pears(5)
     assert snapshot.taken_boottime == 500.0, "an early publication does not make the rest younger"
@@ -200,50 +148,21 @@ def test_waking_publishes_the_named_source_at_once() -> None:
 
 def test_a_woken_source_that_fails_loses_its_reading() -> None:
     """What it saw before is old and not shown."""
-
-    async def scenario() -> Snapshot:
-        run = Run([Scripted("apples", gives(Apples(1)), raises(SourceFailed("gone")))])
-        task = asyncio.ensure_future(run.collector.run())
-        await asyncio.sleep(3)
-        run.collector.wake("apples")
-        await asyncio.sleep(0.1)
-        task.cancel()
-        return run.last
-
-    assert run_virtually(scenario()).reading(Apples) is None
+    source = Scripted("apples", gives(Apples(1)), raises(SourceFailed("gone")))
+    assert played(source, secs=3.1, wakes=[(3, "apples")]).last.reading(Apples) is None
 
 
 def test_a_burst_of_events_is_published_together() -> None:
     """A thousand wake-ups in a second give a handful of snapshots, the last one included."""
-
-    async def scenario() -> int:
-        source = Scripted("apples", gives(Apples(1)))
-        run = Run([source])
-        task = asyncio.ensure_future(run.collector.run())
-        await asyncio.sleep(1)
-        for _ in range(1000):
-            run.collector.wake("apples")
-            await asyncio.sleep(0.001)
-        await asyncio.sleep(1)
-        task.cancel()
-        return len(run.published)
-
-    assert 2 <= run_virtually(scenario()) <= 8
+    burst = [(1 + number / 1000, "apples") for number in range(1000)]
+    run = played(Scripted("apples", gives(Apples(1))), secs=3, wakes=burst)
+    assert 2 <= len(run.published) <= 8
 
 
 def test_waking_an_unknown_source_changes_nothing() -> None:
     """A name that is not in the list is ignored."""
-
-    async def scenario() -> int:
-        run = Run([Scripted("apples", gives(Apples(1)))])
-        task = asyncio.ensure_future(run.collector.run())
-        await asyncio.sleep(1)
-        run.collector.wake("bananas")
-        await asyncio.sleep(1)
-        task.cancel()
-        return len(run.last.reports)
-
-    assert run_virtually(scenario()) == 1
+    run = played(Scripted("apples", gives(Apples(1))), secs=2, wakes=[(1, "bananas")])
+    assert len(run.last.reports) == 1
 
 
 def test_conclusions_are_published_with_their_snapshot() -> None:
@@ -252,29 +171,20 @@ def test_conclusions_are_published_with_their_snapshot() -> None:
     async def conclude(snapshot: Snapshot) -> Conclusions:
         return Conclusions(rules_loaded=snapshot.sequence)
 
-    async def scenario() -> Snapshot:
-        run = Run([Scripted("apples", gives(Apples(3)))], conclude=conclude)
-        await run.until(1)
-        return run.last
-
-    assert run_virtually(scenario()).conclusions == Conclusions(rules_loaded=1)
+    run = played(Scripted("apples", gives(Apples(3))), conclude=conclude)
+    assert run.last.conclusions == Conclusions(rules_loaded=1)
 
 
 def test_a_broken_rule_costs_the_conclusions_only(caplog: pytest.LogCaptureFixture) -> None:
     """The page goes out without conclusions when judging fails; the log says each change once."""
     caplog.set_level(logging.INFO)
 
-    async def scenario() -> Snapshot:
-        async def conclude(snapshot: Snapshot) -> Conclusions:
-            if snapshot.sequence in (3, 4):
-                return Conclusions()
-            raise ZeroDivisionError
+    async def conclude(snapshot: Snapshot) -> Conclusions:
+        if snapshot.sequence in (3, 4):
+            return Conclusions()
+        raise ZeroDivisionError
 
-        run = Run([Scripted("apples", gives(Apples(3)))], conclude=conclude)
-        await run.until(80)
-        return run.last
-
-    snapshot = run_virtually(scenario())
+    snapshot = played(Scripted("apples", gives(Apples(3))), secs=80, conclude=conclude).last
     assert caplog.messages == [
         "evaluation of the rules failed",
         "rules can be evaluated again",
@@ -336,57 +246,30 @@ class Juice:
 
 def test_a_follower_sees_what_was_read_in_the_same_collection() -> None:
     """A follower is read after all sources, whatever its place in the list."""
-
-    async def scenario() -> list[tuple[int | None, int | None]]:
-        apples = Scripted("apples", gives(Apples(1), 0.5), gives(Apples(2)), raises(OSError()))
-        run = Run([Juicer(), apples])
-        await run.until(31)
-        found = []
-        for _, snapshot in run.published:
-            fruit, juice = snapshot.reading(Apples), snapshot.reading(Juice)
-            found.append((fruit.count if fruit else None, juice.glasses if juice else None))
-        return found
-
-    assert run_virtually(scenario()) == [(1, 2), (2, 4), (None, None)]
+    apples = Scripted("apples", gives(Apples(1), 0.5), gives(Apples(2)), raises(OSError()))
+    run = played(Juicer(), apples, secs=31)
+    found = [(it.reading(Apples), it.reading(Juice)) for it in run.snapshots]
+    assert found == [(Apples(1), Juice(2)), (Apples(2), Juice(4)), (None, None)]
 
 
 def test_a_follower_says_itself_why_it_has_nothing() -> None:
     """Also where what it follows was never there, and when it is woken by its own name."""
-
-    async def scenario() -> tuple[Snapshot, int]:
-        juicer = Juicer()
-        run = Run([Scripted("apples", raises(SourceAbsent("none"))), juicer])
-        asyncio.get_running_loop().call_later(2, run.collector.wake, "juice")
-        await run.until(5)
-        return run.last, len(juicer.seen)
-
-    snapshot, calls = run_virtually(scenario())
+    juicer = Juicer()
+    never = Scripted("apples", raises(SourceAbsent("none")))
+    snapshot = played(never, juicer, secs=5, wakes=[(2, "juice")]).last
     assert [(report.source, report.reason) for report in snapshot.reports] == [
         ("apples", "none"),
         ("juice", "no apples"),
     ]
-    assert calls == 2
+    assert len(juicer.seen) == 2
 
 
 def test_a_follower_is_read_again_with_what_it_follows() -> None:
     """When its source wakes the collector so does it; when another does it keeps its reading."""
-
-    async def scenario() -> tuple[list[int | None], Snapshot]:
-        apples = Scripted("apples", gives(Apples(1)), gives(Apples(7)))
-        pears = Scripted("pears", gives(Pears(1)))
-        juicer = Juicer()
-        run = Run([apples, pears, juicer])
-        task = asyncio.ensure_future(run.collector.run())
-        await asyncio.sleep(1)
-        run.collector.wake("pears")
-        await asyncio.sleep(1)
-        run.collector.wake("apples")
-        await asyncio.sleep(1)
-        task.cancel()
-        return juicer.seen, run.last
-
-    seen, last = run_virtually(scenario())
-    assert seen == [1, 7]
+    apples = Scripted("apples", gives(Apples(1)), gives(Apples(7)))
+    pears, juicer = Scripted("pears", gives(Pears(1))), Juicer()
+    last = played(apples, pears, juicer, secs=3, wakes=[(1, "pears"), (2, "apples")]).last
+    assert juicer.seen == [1, 7]
     assert last.reading(Juice) == Juice(14)
     assert last.reading(Pears) == Pears(1)
 
@@ -413,14 +296,8 @@ def test_a_follower_that_hangs_costs_only_itself() -> None:
 
 def test_what_was_never_there_is_not_worth_a_line(caplog: pytest.LogCaptureFixture) -> None:
     """Absence is in the report of a source; in the log it is only when it is news, and once."""
-
-    async def scenario() -> None:
-        never = Scripted("apples", raises(SourceAbsent("no apples")))
-        lost = Scripted("pears", gives(Pears(1)), raises(SourceAbsent("no pears")))
-        await Run([never, lost]).until(46)
-
+    never = Scripted("apples", raises(SourceAbsent("no apples")))
+    lost = Scripted("pears", gives(Pears(1)), raises(SourceAbsent("no pears")))
     with caplog.at_level("INFO"):
-        run_virtually(scenario())
-    assert [record.getMessage() for record in caplog.records] == [
-        "source pears is absent: no pears"
-    ]
+        played(never, lost, secs=46)
+    assert caplog.messages == ["source pears is absent: no pears"]
