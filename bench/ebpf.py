@@ -43,7 +43,7 @@ def figures(folder: Path) -> Iterator[Figure]:
     settings = {"ebpf": {"enabled": True}}
     with Program(folder / "exporter", settings) as program, _held(words, folder) as held:
         text = f'hw_call_libraries{{node="{os.uname().nodename}"}} 1\n'
-        wait_for(lambda: text in program.get("/metrics").text or None, "to attach", 60)
+        wait_for(lambda: text in program.get("/metrics").text, "to attach", 60)
         (tracer,) = program.child_pids()
         counted = seconds_of_call(folder)
         pids = (tracer, program.process.pid)

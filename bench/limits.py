@@ -106,7 +106,7 @@ def _stop_beside_stuck(folder: Path, stuck: StuckFiles) -> float:
     with node.start(1.0) as program:
         pages.complete_page(program, CAPTURED_GPUS)
         node.say(nvml=f"nvmlDeviceGetPowerUsage = hold {stuck.hang('driver')}")
-        wait_for(lambda: _is_stuck(program) or None, "a child that cannot be killed", 60)
+        wait_for(lambda: _is_stuck(program), "a child that cannot be killed", 60)
         return program.stop()[1]
 
 

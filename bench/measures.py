@@ -113,7 +113,7 @@ def _settled(program: Program, gpus: int) -> Use:
     pages.complete_page(program, gpus)
     time.sleep(SETTLE_SECS)
     lasting = 2 if gpus else 1  # the program and its NVML probe; py-cpuinfo's process ends
-    wait_for(lambda: use(program.process.pid).processes <= lasting or None, "py-cpuinfo to end", 60)
+    wait_for(lambda: use(program.process.pid).processes <= lasting, "py-cpuinfo to end", 60)
     for encoding in ("identity", "gzip"):
         program.get("/metrics", Accept_Encoding=encoding)
     return use(program.process.pid)
@@ -184,10 +184,8 @@ def _node_exporter() -> Iterator[int | None]:
 
 
 def _wait_until_wedged(program: Program) -> None:
-    def look() -> bool | None:
-        return True if 'backend="cache"' in program.get("/metrics").text else None
-
-    wait_for(look, "the driver to be given up", 60)
+    in_cache = 'backend="cache"'
+    wait_for(lambda: in_cache in program.get("/metrics").text, "the driver to be given up", 60)
 
 
 def processor(folder: Path, effort: Effort) -> Iterator[Figure]:
@@ -290,10 +288,11 @@ def _until_on_page(program: Program, node: GpuNode, number: int) -> float:
     began = time.monotonic()
     node.say_in_kernel_log(number, XID_LINE)
 
-    def look() -> bool | None:
-        return pages.total(program.get("/metrics").text, name) > before or None
-
-    wait_for(look, "the event on the page", 10)
+    wait_for(
+        lambda: pages.total(program.get("/metrics").text, name) > before,
+        "the event on the page",
+        10,
+    )
     took = time.monotonic() - began
     time.sleep(1)
     return took

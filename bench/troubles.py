@@ -105,7 +105,7 @@ def attacks(folder: Path, size: Size) -> Iterator[Figure]:
         wrong = attack(_garbage, program.port, size.clients)
         yield Figure(f"{size.clients} malformed requests: answers 5xx", wrong, budget=0)
         attack(reset_in_the_middle, program.port, size.clients)
-        wait_for(lambda: program.descriptor_count() <= before + 2 or None, "descriptors", 60)
+        wait_for(lambda: program.descriptor_count() <= before + 2, "descriptors", 60)
         yield Figure(f"{size.clients} resets: descriptors more", 0, budget=0)
         took = attack(_slow, program.port, program.process.pid)
         yield Figure("300 half, 50 silent, 200 deaf: until closed", took, "s", 20)
@@ -138,7 +138,7 @@ def _slow(port: int, pid: int) -> float:
 
     deaf = [deaf_client(port) for _ in range(200)]
     asyncio.run(scenario())
-    wait_for(lambda: sum(1 for _ in open_files.iterdir()) <= before + 2 or None, "descriptors", 60)
+    wait_for(lambda: sum(1 for _ in open_files.iterdir()) <= before + 2, "descriptors", 60)
     took = time.monotonic() - began
     for sock in deaf:
         sock.close()
@@ -212,7 +212,7 @@ def driver(folder: Path, size: Size) -> Iterator[Figure]:
             time.sleep(size.each_trouble_secs)
         node.say()
         began = time.monotonic()
-        wait_for(lambda: _warm_gpus(program) == CAPTURED_GPUS or None, "recovery", 120)
+        wait_for(lambda: _warm_gpus(program) == CAPTURED_GPUS, "recovery", 120)
         yield Figure("all GPUs back after the last trouble", time.monotonic() - began, "s", 60)
         yield Figure("children left", len(program.child_pids()), budget=2)
     yield from watch.figures("driver troubles")
@@ -271,7 +271,7 @@ def kernel_log(folder: Path, size: Size) -> Iterator[Figure]:
         took = time.time() - began
         share = (cpu_secs(program.process.pid) - spent) / took * 100
         found = 'hw_kernel_log_events_total{.*kind="xid"'
-        wait_for(lambda: (_xids(program) or 0) >= 20 or None, f"20 of {found}", 30)
+        wait_for(lambda: (_xids(program) or 0) >= 20, f"20 of {found}", 30)
         yield Figure("Xids found of 20 in the flood", _xids(program), budget=20, at_least=True)
         yield Figure("5,000 lines a second: processor", share, "%", 20)
         grown = (use(program.process.pid).own_bytes - memory.own_bytes) / MIB
@@ -304,7 +304,7 @@ def stops(folder: Path, size: Size) -> Iterator[Figure]:
         if number % 2:
             node.wedge()
         with node.start(0.1) as program:
-            wait_for(lambda p=program: p.obeys(signal.SIGTERM) or None, "the program")  # type: ignore[misc]  # bound at once
+            wait_for(lambda p=program: p.obeys(signal.SIGTERM), "the program")  # type: ignore[misc]  # bound at once
             time.sleep(number * 0.15)
             code, secs = program.stop()
             took.append(secs)

@@ -191,12 +191,12 @@ class Program:
 
 
 def wait_for(look: Callable[[], T | None], what: str, secs: float = PATIENCE_SECS) -> T:
-    """What `look` gives once that is not None; fails after so many seconds.
+    """What `look` gives once that is true or not empty; fails after so many seconds.
 
     It looks often at first, and after a second ten times a second: a look may cost a whole page.
     """
     began = time.monotonic()
-    while (found := look()) is None:
+    while not (found := look()):
         waited = time.monotonic() - began
         assert waited < secs, f"waited {secs:g} s for {what}"
         time.sleep(min(0.1, 0.01 + waited / 10))

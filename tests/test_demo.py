@@ -52,7 +52,7 @@ def test_a_whole_node_can_be_seen_working(tmp_path: Path) -> None:
         assert 'pod="llama-train-0",container="trainer"' in page
         assert "hw_disk_io_time_seconds_total{" in page
         assert re.search(r'pod_info\{.*pod="llama-train-0",pod_uid="[0-9a-f-]{32,36}"', page)
-        wait_for(lambda: _pods(program) >= {"llama-train-0", "embed-0"} or None, "both pods")
+        wait_for(lambda: _pods(program) >= {"llama-train-0", "embed-0"}, "both pods")
         program.page_with("hw_kernel_log_events_total{")
         code, secs = program.stop()
     of_gpus, of_node = _series(page)
@@ -116,7 +116,7 @@ def test_a_healthy_one_stays_healthy(tmp_path: Path) -> None:
         program.page_with('pod="llama-train-0"')
         start = program.get("/status").document["collected_at"]
         wait_for(
-            lambda: program.get("/status").document["collected_at"] >= start + 3 or None,
+            lambda: program.get("/status").document["collected_at"] >= start + 3,
             "a cycle of the script",
         )
         document = program.get("/faults").document

@@ -122,8 +122,8 @@ def test_an_incident_reaches_alertmanager_with_its_cause(tmp_path: Path) -> None
         config = _at(_configuration("prometheus"), tmp_path / "prometheus", program.port, manager)
         with prometheus_of(config, config.parent) as server:
             root = 'hw_fault_root_cause{fault="gpu_lost",cause="pcie_link_down"} == 1'
-            wait_for(lambda: server.query(root) or None, "the fault", PATIENCE_SECS)
-            names = wait_for(lambda: _alerts(manager) or None, "the alert", PATIENCE_SECS)
+            wait_for(lambda: server.query(root), "the fault", PATIENCE_SECS)
+            names = wait_for(lambda: _alerts(manager), "the alert", PATIENCE_SECS)
     assert "HwPcieLinkDown" in names
     assert "HwGpuLost" not in names
 

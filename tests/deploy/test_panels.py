@@ -75,7 +75,7 @@ def server(
         targets = [stack.enter_context(_serving(page.encode())) for page in pages]
         found = stack.enter_context(prometheus(tmp_path_factory.mktemp("prometheus"), targets))
         often = f"count(count_over_time(hw_node_info[1m]) > 4) == {len(nodes)}"
-        wait_for(lambda: found.query(often) or None, "five scrapes", 60)
+        wait_for(lambda: found.query(often), "five scrapes", 60)
         yield found
 
 

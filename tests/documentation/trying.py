@@ -109,7 +109,7 @@ class Reader:
         )
         self._left_running.append(process)
         health = f"curl -fs http://127.0.0.1:{self._ports[Place.ALONE]}/health"
-        wait_for(lambda: self._run(health).code == 0 or None, f"{text} to answer")
+        wait_for(lambda: self._run(health).code == 0, f"{text} to answer")
 
 
 def _write_command(folder: Path) -> None:

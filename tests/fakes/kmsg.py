@@ -41,12 +41,12 @@ class KernelLog:
     def insist(self, text: str) -> None:
         """Print one line, as soon as there is room for it."""
 
-        def said() -> bool | None:
+        def said() -> bool:
             try:
                 self.say(text)
             except BlockingIOError:
                 self._sequence -= 1
-                return None
+                return False
             return True
 
         wait_for(said, "room in the kernel log")

@@ -122,11 +122,11 @@ def kube_apiserver(folder: Path) -> Iterator[KubeApiServer]:
             stack.callback(process.kill)
         api = KubeApiServer(port, folder)
 
-        def is_ready() -> bool | None:
+        def is_ready() -> bool:
             try:
-                return api.ask("GET", "api/v1/namespaces/default")[0] == 200 or None
+                return api.ask("GET", "api/v1/namespaces/default")[0] == 200
             except OSError:
-                return None
+                return False
 
         wait_for(is_ready, "kube-apiserver to be ready")
         yield api

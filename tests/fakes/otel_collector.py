@@ -113,12 +113,12 @@ def collector(program: Path, folder: Path, port: int) -> Iterator[Collector]:
         process.wait()
 
 
-def _listens(port: int) -> bool | None:
+def _listens(port: int) -> bool:
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1):
             return True
     except OSError:
-        return None
+        return False
 
 
 if __name__ == "__main__":

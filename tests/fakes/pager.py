@@ -287,7 +287,7 @@ def _notifications(
         receiver = stack.enter_context(_serving(_Receiver(got, clock)))
         manager = stack.enter_context(_alertmanager(folder, receiver))
         servers = stack.enter_context(start(folder, nodes, manager, replays))
-        wait_for(lambda: _scraped(servers) == len(replays) or None, "the first scrapes", 60)
+        wait_for(lambda: _scraped(servers) == len(replays), "the first scrapes", 60)
         clock.begin()
         last = max(replay.pages[-1][0] for replay in replays) + SETTLE_SECS
         is_late = _slept_badly(until=lambda: clock.elapsed() >= last)

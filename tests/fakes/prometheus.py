@@ -69,13 +69,12 @@ class Prometheus:
             found = MISSED.findall(answer.read().decode())
         return sum(int(float(number)) for number in found)
 
-    def is_ready(self) -> bool | None:
-        """True once it answers queries, else None."""
+    def is_ready(self) -> bool:
+        """Whether it answers queries."""
         try:
-            self.query("vector(1)")
+            return bool(self.query("vector(1)"))
         except OSError:
-            return None
-        return True
+            return False
 
 
 @contextmanager
@@ -138,11 +137,11 @@ def alertmanager(folder: Path, config: Path = RULES / "alertmanager.yml") -> Ite
     ]
     url = f"http://127.0.0.1:{port}"
 
-    def is_ready() -> bool | None:
+    def is_ready() -> bool:
         try:
             urllib.request.urlopen(f"{url}/-/ready", timeout=2).close()  # noqa: S310 - loopback
         except OSError:
-            return None
+            return False
         return True
 
     with _running(command, folder / "alertmanager.log"):

@@ -107,7 +107,7 @@ def systemd(folder: Path, services: Mapping[str, str]) -> Iterator[Path]:
             finally:
                 process.kill()
     finally:
-        wait_for(lambda: _removed(cgroup) or None, "the end of all processes")
+        wait_for(lambda: _removed(cgroup), "the end of all processes")
 
 
 def _removed(cgroup: Path) -> bool:

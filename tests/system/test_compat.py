@@ -79,14 +79,14 @@ def test_the_node_has_the_names_of_both(tmp_path: Path) -> None:
         place = tmp_path / "prometheus.yml"
         place.write_text(yaml.safe_dump(config))
         with prometheus_of(place, tmp_path) as server:
-            wait_for(lambda: server.query("DCGM_FI_DEV_FB_USED") or None, "the recorded names")
-            wait_for(lambda: server.query("node_load1") or None, "the recorded names")
+            wait_for(lambda: server.query("DCGM_FI_DEV_FB_USED"), "the recorded names")
+            wait_for(lambda: server.query("node_load1"), "the recorded names")
             rules = {name: needs for file in FILES for name, needs in _rules(file).items()}
             has = _names(server, "hw_.+")
             needed_for_freshness = {"hw_gpu_up", "hw_gpu_data_stale"}
             expected = {it for it, needs in rules.items() if needs - needed_for_freshness <= has}
             # the rules of a group are evaluated one after the other
-            wait_for(lambda: expected <= _names(server, "(node|DCGM)_.+") or None, "all names")
+            wait_for(lambda: expected <= _names(server, "(node|DCGM)_.+"), "all names")
             answered = _names(server, "(node|DCGM)_.+")
             assert answered == expected
             _has_all_gpus_in_12239(server)
@@ -141,15 +141,9 @@ def test_dashboard_1860_is_answered_as_by_node_exporter(tmp_path: Path) -> None:
             program.page_with("hw_kernel_file_bytes")
             targets = {"other": port, "ours": program.port}
             with prometheus_of(_two_jobs(tmp_path, targets), tmp_path) as server:
-                wait_for(
-                    lambda: server.query('node_vmstat_pswpout{job="ours"}') or None, "our names"
-                )
-                wait_for(
-                    lambda: server.query('node_vmstat_pgpgout{job="ours"}') or None, "the last name"
-                )
-                wait_for(
-                    lambda: server.query('node_vmstat_pgpgout{job="other"}') or None, "their names"
-                )
+                wait_for(lambda: server.query('node_vmstat_pswpout{job="ours"}'), "our names")
+                wait_for(lambda: server.query('node_vmstat_pgpgout{job="ours"}'), "the last name")
+                wait_for(lambda: server.query('node_vmstat_pgpgout{job="other"}'), "their names")
                 theirs = _sums(server, "other")
                 ours = wait_for(
                     lambda: _whole(_sums(server, "ours"), theirs), "a page with all sources"

@@ -57,7 +57,7 @@ def test_a_line_of_the_kernel_log_is_a_fault_at_once(tmp_path: Path, kernel_log:
         why = program.get(f"/why?hw_id={GPU}&format=text").text
         assert "no longer answers on PCIe" in why
         said = wait_for(
-            lambda: [x for x in program.log_lines if x.get("fault") == "gpu_lost"] or None,
+            lambda: [x for x in program.log_lines if x.get("fault") == "gpu_lost"],
             "the fault in the log",
         )
         assert [(line["state"], line["severity"]) for line in said] == [("active", "critical")]
@@ -94,7 +94,7 @@ def test_a_fault_survives_the_restart_of_the_program(tmp_path: Path, kernel_log:
         program.first_page()
         kernel_log.say(LOST)
         before = wait_for_fault(program, "gpu_lost")
-        wait_for(lambda: (state / "faults.json").exists() or None, "the state to be written")
+        wait_for((state / "faults.json").exists, "the state to be written")
         program.stop()
     with Program(tmp_path / "second", kept) as program:
         program.first_page()

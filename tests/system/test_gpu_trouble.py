@@ -58,7 +58,7 @@ def test_it_ends_although_its_child_cannot_be_killed(
     changes = settings(tmp_path, timeout_secs=1)
     with Program(tmp_path / "run", changes, environment=nvml.environment) as program:
         program.page_with('reason="stuck"')
-        wait_for(lambda: _value(program, "hw_exporter_abandoned_children") or None, "the count")
+        wait_for(lambda: _value(program, "hw_exporter_abandoned_children"), "the count")
         assert _value(program, "hw_exporter_abandoned_children") == 1
         code, secs = program.stop()
         stuck_files.release("driver")
@@ -74,14 +74,14 @@ def test_every_gpu_is_lost_and_comes_back(tmp_path: Path, nvml: NvmlLibrary) -> 
     with Program(tmp_path / "run", changes, environment=nvml.environment) as program:
         program.page_with("hw_gpu_temperature_celsius")
         nvml.say(*CARDS, "device.0.any = error 15", "device.1.any = error 15")
-        wait_for(lambda: _up(program) == [0, 0] or None, "both to be down")
+        wait_for(lambda: _up(program) == [0, 0], "both to be down")
         page = program.page_with('fault="gpu_lost"').text
-        wait_for(lambda: _count(program, "hw_gpu_temperature_celsius") == 0 or None, "old values")
+        wait_for(lambda: _count(program, "hw_gpu_temperature_celsius") == 0, "old values")
         assert re.search(r"^hw_gpu_count\{.*\} 2$", page, re.MULTILINE)
         assert "hw_memory_used_bytes" in program.first_page().text
         assert program.get("/ready").status == 200
         nvml.say(*CARDS)
-        wait_for(lambda: _up(program) == [1, 1] or None, "both to be up")
+        wait_for(lambda: _up(program) == [1, 1], "both to be up")
         assert _count(program, "hw_gpu_temperature_celsius") == 2
 
 
@@ -102,7 +102,7 @@ def test_access_that_is_lost_is_no_broken_gpu(tmp_path: Path, nvml: NvmlLibrary)
         nvml.say(*CARDS, "init = error 999", "any = error 999")
         program.page_with('reason="access_lost"')
         collections = "hw_exporter_collections_total"
-        wait_for(lambda: _value(program, collections) > 20 or None, "further judgements")
+        wait_for(lambda: _value(program, collections) > 20, "further judgements")
         critical = [
             fault["rule"]
             for fault in program.get("/faults").document["faults"]

@@ -91,11 +91,11 @@ def test_a_wedged_driver_costs_only_the_cards(node: GpuNode) -> None:
 def _watch_until_gone(program: Program) -> None:
     """Look at every page until the cards have left: none is too old, and few children run."""
 
-    def look() -> bool | None:
+    def look() -> bool:
         page = program.get("/metrics").text
         assert all(age <= TTL_SECS for age in _ages(page))
         assert len(program.child_pids()) <= 2
-        return None if "hw_gpu_temperature_celsius{" in page else True
+        return "hw_gpu_temperature_celsius{" not in page
 
     wait_for(look, "the cards to leave", 4 * TTL_SECS)
 
@@ -132,7 +132,7 @@ def test_one_card_that_hangs_costs_itself_only(node: GpuNode) -> None:
         node.nvml.say(capture=CAPTURE)
         began = time.monotonic()
         wait_for(
-            lambda: 'reason="hung"' not in program.get("/metrics").text or None,
+            lambda: 'reason="hung"' not in program.get("/metrics").text,
             "the card to return",
             40,
         )
@@ -164,11 +164,7 @@ def test_nvidia_smi_by_choice_is_no_fault(node: GpuNode) -> None:
         assert "hw_gpu_nvml_up" not in page
         node.smi.say(capture=CAPTURE)
         wait_for(
-            lambda: (
-                None
-                if "1" in _active(program.get("/metrics").text, "driver_version_mismatch")
-                else 1
-            ),
+            lambda: "1" not in _active(program.get("/metrics").text, "driver_version_mismatch"),
             "the fault to end",
             60,
         )
@@ -203,11 +199,11 @@ def test_it_ends_in_time_while_everything_hangs(node: GpuNode) -> None:
     node.wedge()
     with node.start(**SHORT) as program:
         program.first_page()
-        children = wait_for(lambda: program.child_pids() or None, "a child")
+        children = wait_for(program.child_pids, "a child")
         code, secs = program.stop()
         assert code == 0
         assert secs < 2
-        wait_for(lambda: None if any(map(_is_running, children)) else True, "its children to end")
+        wait_for(lambda: not any(map(_is_running, children)), "its children to end")
     assert "Traceback" not in program.log_file.read_text()
 
 
@@ -239,7 +235,7 @@ def test_a_crash_of_the_uuid_hides_no_gpu(
             _is_told(program)
             time.sleep(0.2)
         node.nvml.say(capture=CAPTURE)
-        wait_for(lambda: _is_told(program) or None, "all GPUs to be read", HEALED_SECS)
+        wait_for(lambda: _is_told(program), "all GPUs to be read", HEALED_SECS)
 
 
 def _is_told(program: Program) -> bool:
@@ -257,10 +253,10 @@ def test_what_nvidia_smi_calls_lost_is_a_fault(node: GpuNode, loss: str) -> None
         program.page_with('backend="nvidia-smi"')
         assert down_by_faults(program) == set()
         node.smi.say(*SMI_LOSSES[loss], capture=CAPTURE)
-        wait_for(lambda: down_by_faults(program) == {"GPU 3"} or None, "the fault", 30)
+        wait_for(lambda: down_by_faults(program) == {"GPU 3"}, "the fault", 30)
         assert program.get("/faults").document["healthy"] is False
         node.smi.say(capture=CAPTURE)
-        wait_for(lambda: down_by_faults(program) == set() or None, "its end", HEALED_SECS)
+        wait_for(lambda: down_by_faults(program) == set(), "its end", HEALED_SECS)
 
 
 def test_eight_equally_sick_gpus_are_one_incident(node: GpuNode) -> None:
@@ -279,7 +275,7 @@ def test_eight_equally_sick_gpus_are_one_incident(node: GpuNode) -> None:
         html = program.get("/faults", Accept="text/html").text
         assert html.count("<h3") == len(found)
         node.nvml.say(capture=CAPTURE)
-        wait_for(lambda: down_by_faults(program) == set() or None, "the end", HEALED_SECS)
+        wait_for(lambda: down_by_faults(program) == set(), "the end", HEALED_SECS)
 
 
 @pytest.mark.parametrize("seed", [3, 11])

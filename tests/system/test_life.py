@@ -59,7 +59,7 @@ def test_it_can_be_stopped_at_any_moment(
     """Whatever it is doing, it ends well within two seconds and without a traceback."""
     with Program(tmp_path, FAST) as program:
         # Before Python itself is up, nobody but the kernel can answer.
-        wait_for(lambda: True if program.obeys(number) else None, "the program to obey")
+        wait_for(lambda: program.obeys(number), "the program to obey")
         time.sleep(after_secs)
         code, secs = program.stop(number)
     assert code == 0
@@ -103,7 +103,7 @@ def test_it_goes_on_after_having_been_stopped(tmp_path: Path) -> None:
         program.process.send_signal(signal.SIGSTOP)
         time.sleep(ASLEEP_SECS)
         program.process.send_signal(signal.SIGCONT)
-        wait_for(lambda: True if _age(program) < ASLEEP_SECS else None, "a fresh page")
+        wait_for(lambda: _age(program) < ASLEEP_SECS, "a fresh page")
         assert program.get("/health").status == 200
         assert program.stop()[0] == 0
 
@@ -237,8 +237,8 @@ def test_few_descriptors_are_enough(tmp_path: Path) -> None:
         for client in clients:
             client.close()
         assert program.first_page().status == 200
-        wait_for(lambda: program.descriptor_count() <= before + 2 or None, "recovery", secs=5)
-        wait_for(lambda: True if _age(program) < 1 else None, "a fresh page")
+        wait_for(lambda: program.descriptor_count() <= before + 2, "recovery", secs=5)
+        wait_for(lambda: _age(program) < 1, "a fresh page")
         assert len(program.log_lines) < 10
         assert program.stop()[0] == 0
 
@@ -265,7 +265,7 @@ def _free_port() -> int:
 def test_a_hangup_during_the_start_ends_nothing(tmp_path: Path) -> None:
     """A reload right after a restart finds a program that has not read its configuration yet."""
     with Program(tmp_path, FAST) as program:
-        wait_for(lambda: program.obeys(signal.SIGTERM) or None, "the program to obey")
+        wait_for(lambda: program.obeys(signal.SIGTERM), "the program to obey")
         program.process.send_signal(signal.SIGHUP)
         program.first_page()
         assert program.stop()[0] == 0
@@ -278,13 +278,13 @@ def test_a_hangup_reads_tokens_again_and_ends_nothing(tmp_path: Path) -> None:
     environment = {"APP__SERVER__AUTH__BEARER_TOKEN_FILE": str(token)}
     with Program(tmp_path / "run", environment=environment) as program:
         assert program.get("/health").status == 200
-        wait_for(lambda: program.obeys(signal.SIGHUP) or None, "the program")
+        wait_for(lambda: program.obeys(signal.SIGHUP), "the program")
         token.write_text("another-horse-battery")
         program.process.send_signal(signal.SIGHUP)
 
-        def is_taken() -> bool | None:
+        def is_taken() -> bool:
             answer = program.get("/node", Authorization="Bearer another-horse-battery")
-            return answer.status != 401 or None
+            return answer.status != 401
 
         wait_for(is_taken, "the new token", 4)  # sooner than by the look every five seconds
         assert "other keys need a restart" in program.log_file.read_text()

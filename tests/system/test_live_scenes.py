@@ -107,18 +107,16 @@ def test_scenes_live(node: LiveNode) -> None:
         program.page_with("hw_node_healthy{")
         assert _active(program) == set()
         before = node.change(*(it.ill for it in PLAYED.values()))
-        wait_for(lambda: PLAYED.keys() <= _active(program) or None, "all faults", LONGEST_SECS)
+        wait_for(lambda: PLAYED.keys() <= _active(program), "all faults", LONGEST_SECS)
         assert _active(program) == PLAYED.keys()
         incidents = _incidents(program)
         assert sorted(incidents) == sorted(ROOTS)
-        wait_for(
-            lambda: "nvme0n1" in _conditions(program)["HardwareHealthy"] or None, "the condition"
-        )
+        wait_for(lambda: "nvme0n1" in _conditions(program)["HardwareHealthy"], "the condition")
         assert [it for row in incidents.items() for it in _silent(program, *row)] == []
         assert _conditions(program)["GPUHealthy"].startswith("False (NvlinkDown: NVLinks of GPU 0")
         node.change(Change(files=before), *(it.well for it in PLAYED.values()))
-        wait_for(lambda: not _active(program) or None, "the ends", LONGEST_SECS)
+        wait_for(lambda: not _active(program), "the ends", LONGEST_SECS)
         wait_for(
-            lambda: all(it.startswith("True") for it in _conditions(program).values()) or None,
+            lambda: all(it.startswith("True") for it in _conditions(program).values()),
             "good conditions",
         )

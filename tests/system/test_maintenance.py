@@ -152,14 +152,14 @@ def test_a_cleared_fault_comes_back_with_new_evidence_only(
 ) -> None:
     """Its old line of the log is acknowledged, also over a restart; a new line is a new fault."""
 
-    def gone() -> bool | None:
-        return not [it for it in faults(program) if it["state"] == "active"] or None
+    def gone() -> bool:
+        return not [it for it in faults(program) if it["state"] == "active"]
 
     with lost_gpu(tmp_path, kernel_log) as program:
         done = command(program, "clear", "gpu_lost", "--component", GPU)
         assert (done.returncode, done.stdout) == (0, f"cleared: gpu_lost of {GPU}\n")
         wait_for(gone, "the end of the fault")
-        wait_for(lambda: "cleared" in _kept(tmp_path) or None, "the state to be written")
+        wait_for(lambda: "cleared" in _kept(tmp_path), "the state to be written")
         program.stop(9)
     changes = {**settings(kernel_log), "state": {"dir": str(tmp_path / "state")}}
     with Program(tmp_path / "again", changes) as program:
@@ -267,7 +267,7 @@ def test_the_history_survives_a_kill_and_a_damaged_file(
     file = tmp_path / "state/fault_history.jsonl"
     with lost_gpu(tmp_path, kernel_log) as program:
         assert command(program, "clear", "gpu_lost").returncode == 0
-        wait_for(lambda: "ended" in file.read_text() or None, "the end in the file")
+        wait_for(lambda: "ended" in file.read_text(), "the end in the file")
         program.stop(9)
     with file.open("ab") as torn:
         torn.write(b"\xff[17000000")
@@ -288,11 +288,11 @@ def test_the_history_survives_a_kill_and_a_damaged_file(
         assert "second time in 14 days" in text
         assert text.count("began critical gpu_lost of GPU") == 2
         assert "Faults of the last 14 days" in program.get("/", Accept="text/html").text
-        wait_for(lambda: file.read_text().count("began") == 2 or None, "the file to be whole")
+        wait_for(lambda: file.read_text().count("began") == 2, "the file to be whole")
 
 
-def _names_the_rule(file: Path) -> bool | None:
-    return (file.exists() and "gpu_lost" in file.read_text()) or None
+def _names_the_rule(file: Path) -> bool:
+    return file.exists() and "gpu_lost" in file.read_text()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a filesystem")

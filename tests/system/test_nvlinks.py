@@ -48,7 +48,7 @@ def _down(program: Program) -> dict[str, str]:
 
 
 def _wait_for(program: Program, links: dict[str, str]) -> None:
-    wait_for(lambda: _down(program) == links or None, f"the faults {links}")
+    wait_for(lambda: _down(program) == links, f"the faults {links}")
     page = program.get("/metrics").text
     assert f'hw_node_healthy{{node="{_node(page)}"}} {int(not links)}\n' in page
     assert page.count(f'fault="{RULE}"') >= len(links)
@@ -102,7 +102,7 @@ def test_a_link_that_breaks_twice_fires_twice(node: GpuNode) -> None:
             _wait_for(program, links)
             began += [it["since"] for it in program.get("/faults").document["faults"]]
             node.nvml.say(capture=CAPTURE)
-            wait_for(lambda: _down(program) == {} or None, "the end")
+            wait_for(lambda: _down(program) == {}, "the end")
         assert len(set(began)) == 3
 
 
@@ -120,7 +120,7 @@ def test_the_same_on_all_gpus_is_one_incident(node: GpuNode) -> None:
         (told,) = re.findall(r"^hw_incident_info\{.*$", program.get("/metrics").text, re.MULTILINE)
         assert f'fault="{RULE}",hw_type="node"' in told
         node.nvml.say(capture=CAPTURE)
-        wait_for(lambda: _down(program) == {} or None, "the end")
+        wait_for(lambda: _down(program) == {}, "the end")
         assert program.get("/faults").document["incidents"] == []
         assert "\nhw_incident_info{" not in program.get("/metrics").text
 
@@ -144,7 +144,7 @@ def test_links_without_a_bridge_are_no_fault(node: GpuNode, bridges: str) -> Non
     with node.start() as program:
         program.page_with('backend="nvml",reason="ok"')
         inactive = 8 * 12 - len(wired)
-        wait_for(lambda: _down_links(program) == inactive or None, f"{inactive} inactive links")
+        wait_for(lambda: _down_links(program) == inactive, f"{inactive} inactive links")
         for _ in range(3):
             _wait_for_a_reading(program)
             document = program.get("/faults").document
@@ -153,9 +153,7 @@ def test_links_without_a_bridge_are_no_fault(node: GpuNode, bridges: str) -> Non
 
 def _wait_for_a_reading(program: Program) -> None:
     before = program.get("/status").document["collected_at"]
-    wait_for(
-        lambda: program.get("/status").document["collected_at"] > before or None, "a collection"
-    )
+    wait_for(lambda: program.get("/status").document["collected_at"] > before, "a collection")
 
 
 def _fatal(program: Program) -> list[bool]:
@@ -176,11 +174,11 @@ def test_a_link_that_failed_is_well_when_it_is_up(node: GpuNode, tmp_path: Path)
         program.page_with('backend="nvml",reason="ok"')
         for _ in range(2):
             node.nvml.say(*BROKEN["one_link"][0], capture=CAPTURE)
-            wait_for(lambda: _down_links(program) == 1 or None, "the link to be down")
+            wait_for(lambda: _down_links(program) == 1, "the link to be down")
             log.say(f"NVRM: Xid (PCI:0000:3a:00): 74, pid='<unknown>', name=<unknown>, {FATAL}")
-            wait_for(lambda: _fatal(program) == [True] or None, "the fault")
+            wait_for(lambda: _fatal(program) == [True], "the fault")
             node.nvml.say(capture=CAPTURE)
-            wait_for(lambda: _fatal(program) == [] or None, "the end")
+            wait_for(lambda: _fatal(program) == [], "the end")
     log.close()
 
 

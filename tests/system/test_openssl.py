@@ -72,7 +72,7 @@ def test_a_certificate_that_a_reload_brings_is_used(tmp_path: Path) -> None:
             "\n".join(["[server]", *more, config.read_text().removeprefix("[server]")])
         )
         program.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: _encrypted(program.port) or None, "a connection to be encrypted")
+        wait_for(lambda: _encrypted(program.port), "a connection to be encrypted")
 
 
 def test_what_is_pushed_is_encrypted(tmp_path: Path) -> None:
@@ -81,5 +81,5 @@ def test_what_is_pushed_is_encrypted(tmp_path: Path) -> None:
     with receiving(authority.sign("receiver")) as receiver:
         settings = {"endpoint": receiver.url, "ca_file": str(authority.file), "interval_secs": 1}
         with Program(tmp_path, {"otlp": settings}):
-            wait_for(lambda: receiver.requests or None, "a push")
+            wait_for(lambda: receiver.requests, "a push")
             assert receiver.samples()

@@ -20,13 +20,13 @@ def test_the_receiver_gets_the_page_and_may_be_gone(tmp_path: Path) -> None:
             "metrics": {"collect_interval_secs": 0.5},
         }
         with Program(tmp_path, changes) as program:
-            wait_for(lambda: len(receiver.requests) > 1 or None, "two pushes")
+            wait_for(lambda: len(receiver.requests) > 1, "two pushes")
             page = program.page_with("hw_exporter_otlp_pushes_total{").text
             pushed = {name for name, _ in receiver.samples()}
             receiver.status = 500
             program.page_with('outcome="failed"} ')
             before = _collections(program)
-            wait_for(lambda: _collections(program) >= before + 4 or None, "collections to go on", 5)
+            wait_for(lambda: _collections(program) >= before + 4, "collections to go on", 5)
             said = [line["message"] for line in program.log_lines if "OTLP" in line["message"]]
     shown = {sample.name for family in parse_text(page) for sample in family.samples}
     assert shown == pushed

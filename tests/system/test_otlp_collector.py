@@ -84,7 +84,7 @@ def test_the_collector_gets_the_values_of_the_page(program: Path, tmp_path: Path
 def _compared(node: Program, requests: Callable[[], list[Any]]) -> tuple[Values, Values] | None:
     """Return what rests on two pages, and the push between them; None if a collection was."""
     before, count = _page(node), len(requests())
-    wait_for(lambda: len(requests()) > count + 1 or None, "a push after the first look")
+    wait_for(lambda: len(requests()) > count + 1, "a push after the first look")
     pushed = samples_of(requests()[count + 1])
     after = _page(node)
     if not _collections(before) == _collections(pushed) == _collections(after):
@@ -126,21 +126,19 @@ def test_the_collector_may_be_gone(program: Path, tmp_path: Path) -> None:
     with ExitStack() as there:
         receiver = there.enter_context(collector(program, tmp_path / "first", port))
         with Program(tmp_path / "node", _settings(receiver.url)) as node:
-            wait_for(lambda: len(receiver.requests()) > 1 or None, "two pushes")
+            wait_for(lambda: len(receiver.requests()) > 1, "two pushes")
             there.close()
             node.page_with('outcome="failed"} 2')
             before = _collections(_page(node))
-            wait_for(
-                lambda: _collections(_page(node)) >= before + 4 or None, "collections to go on", 5
-            )
+            wait_for(lambda: _collections(_page(node)) >= before + 4, "collections to go on", 5)
             gone = "OTLP: the receiver cannot be asked: ClientConnectorError"
             assert _said(node) == [gone]
             back_at = time.time()
             with collector(program, tmp_path / "second", port) as back:
-                wait_for(lambda: back.requests() or None, "a push", LONG_SECS)
+                wait_for(back.requests, "a push", LONG_SECS)
                 assert min(_times(back.requests()[0])) >= back_at
                 again = "OTLP: the receiver accepts the metrics again"
-                wait_for(lambda: _said(node) == [gone, again] or None, "its sentence")
+                wait_for(lambda: _said(node) == [gone, again], "its sentence")
 
 
 def _said(node: Program) -> list[str]:

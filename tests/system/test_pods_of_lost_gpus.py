@@ -92,7 +92,7 @@ def test_the_pod_of_a_lost_gpu_is_named(
         for name in ("train-0", "ml/train-0"):
             assert _why(program, name) == ["gpu_lost"], name
         nvml.say(*CARDS)
-        wait_for(lambda: _fault(program, "gpu_lost") is None or None, "the end")
+        wait_for(lambda: _fault(program, "gpu_lost") is None, "the end")
         assert "gpu_lost" not in json.dumps(_why(program, TRAINER))
 
 

@@ -135,7 +135,7 @@ def test_prometheus_takes_every_sample(tmp_path: Path, nvml: NvmlLibrary) -> Non
             assert prometheus.last_errors() == {"openmetrics": "", "text": ""}
             assert prometheus.query("min_over_time(up[1m])") == {"openmetrics": 1, "text": 1}
             assert prometheus.query("count by (job) (hw_gpu_up)") == {"openmetrics": 8, "text": 8}
-            wait_for(lambda: prometheus.has_all() or None, "every sample to be taken")
+            wait_for(prometheus.has_all, "every sample to be taken")
             assert prometheus.complaints == []
         finally:
             prometheus.end()

@@ -82,8 +82,8 @@ def _condition(api: KubeApiServer) -> str | None:
     return next((it["status"] for it in listed if it["type"] == "GPUHealthy"), None)
 
 
-def _has_logged(program: Program, sentence: str) -> bool | None:
-    return sentence in program.log_file.read_text() or None
+def _has_logged(program: Program, sentence: str) -> bool:
+    return sentence in program.log_file.read_text()
 
 
 def test_a_lost_gpu_is_told_about_the_node(
@@ -109,7 +109,7 @@ def test_a_lost_gpu_is_told_about_the_node(
         assert event["type"] == "Warning"
         assert "pod ml/train-0" in event["message"]
         assert event["involvedObject"]["uid"] == event["involvedObject"]["name"] == "node-a"
-        wait_for(lambda: _condition(api) == "False" or None, "the condition")
+        wait_for(lambda: _condition(api) == "False", "the condition")
         nvml.say(*CARDS)
         ended = wait_for(lambda: _events(api).get("GpuLostEnded"), "the Event of the end")
         assert ended["type"] == "Normal"

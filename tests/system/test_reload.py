@@ -98,7 +98,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         (folder / name).write_text(text)
     with Program(folder, _tables(folder)) as program:
         found = Site(program, folder)
-        wait_for(lambda: _has_fault(found) or None, "the rule to fire")
+        wait_for(lambda: _has_fault(found), "the rule to fire")
         yield found
 
 
@@ -171,14 +171,14 @@ def test_a_mistake_keeps_what_was(site: Site, name: str, by: str) -> None:
     with _scraped(site) as scrapes:
         error = _refused(site) if by == "POST" else _refused_hangup(site)
         before = scrapes()
-        wait_for(lambda: scrapes() > before + 2 or None, "further scrapes")
+        wait_for(lambda: scrapes() > before + 2, "further scrapes")
     assert word in error
     assert "\n" not in error
-    wait_for(lambda: _value(site.page(), SUCCESSFUL) == 0 or None, "the page to say so")
+    wait_for(lambda: _value(site.page(), SUCCESSFUL) == 0, "the page to say so")
     assert _has_fault(site)
     site.write()
     assert site.reload().status == 200
-    wait_for(lambda: _value(site.page(), SUCCESSFUL) == 1 or None, "the page to say so")
+    wait_for(lambda: _value(site.page(), SUCCESSFUL) == 1, "the page to say so")
 
 
 def _refused(site: Site) -> str:
@@ -193,7 +193,7 @@ def _refused_hangup(site: Site) -> str:
     """Return the sentence in the log."""
     before = len(_refusals(site))
     site.program.process.send_signal(signal.SIGHUP)
-    return wait_for(lambda: _refusals(site)[before:] or None, "the log to say so")[0]
+    return wait_for(lambda: _refusals(site)[before:], "the log to say so")[0]
 
 
 def _refusals(site: Site) -> list[str]:
@@ -211,16 +211,16 @@ def test_a_severity_and_a_threshold_change_without_a_gap(site: Site) -> None:
     since = "hw_fault_since_timestamp_seconds"
     site.write()
     assert site.reload().document == {"status": "ok", "needs_restart": []}
-    wait_for(lambda: _has_fault(site) or None, "the fault")
+    wait_for(lambda: _has_fault(site), "the fault")
     began = _value(site.page(), since)
     with _scraped(site):
         site.write("[faults.severity]\nsite_rule = 'warning'")
         assert site.reload().status == 200
-        wait_for(lambda: _has_fault(site, "warning") or None, "the new severity")
+        wait_for(lambda: _has_fault(site, "warning"), "the new severity")
         assert _value(site.page(), since) == began
         site.write(rules_toml=RULE.format(least=2**60))
         assert site.reload().status == 200
-        wait_for(lambda: not _has_fault(site) or None, "the fault to end")
+        wait_for(lambda: not _has_fault(site), "the fault to end")
 
 
 def test_a_reload_ends_the_mistakes_of_the_start(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_hangup_is_a_reload(site: Site) -> None:
     site.write()
     before = _value(site.page(), SUCCEEDED_AT)
     site.program.process.send_signal(signal.SIGHUP)
-    wait_for(lambda: _value(site.page(), SUCCEEDED_AT) > before or None, "the reload")
+    wait_for(lambda: _value(site.page(), SUCCEEDED_AT) > before, "the reload")
 
 
 def test_nobody_else_may_reload(site: Site) -> None:

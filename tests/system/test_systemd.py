@@ -63,7 +63,7 @@ def test_the_page_of_the_program(tmp_path: Path) -> None:
                 "metrics": {"collect_interval_secs": 1},
             }
             with Program(tmp_path / "program", settings) as program:
-                wait_for(lambda: _failed_units(program) == "2" or None, "two failed units")
+                wait_for(lambda: _failed_units(program) == "2", "two failed units")
                 page = program.get("/metrics").text
     shown = re.findall(r'^hw_service_(\w+)\{.*service="kubelet"\} (\S+)$', page, re.MULTILINE)
     assert {("active", "1"), ("enabled", "1"), ("restarts_total", "0")} < set(shown)

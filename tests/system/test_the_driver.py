@@ -36,9 +36,9 @@ def test_an_xid_is_on_the_page_at_once(node: GpuNode) -> None:
         program.page_with("hw_gpu_temperature_celsius")
         node.nvml.wait_for_call("nvmlEventSetWait_v2", count=8)
         node.nvml.raise_xid(79, card=3)
-        wait_for(lambda: True if _counted(program) == 1 else None, "the first Xid", secs=5)
+        wait_for(lambda: _counted(program) == 1, "the first Xid", secs=5)
         node.nvml.raise_xid(79, card=3)
-        wait_for(lambda: True if _counted(program) == 2 else None, "the second Xid", secs=5)
+        wait_for(lambda: _counted(program) == 2, "the second Xid", secs=5)
         assert "hw_gpu_xid_last_timestamp_seconds" in program.get("/metrics").text
         assert program.stop()[0] == 0
 
@@ -52,7 +52,7 @@ def test_the_gpus_are_let_go_of_on_request(node: GpuNode, way: str) -> None:
             assert program.get("/-/quiesce", method="POST").status == 200
         else:
             program.process.send_signal(signal.SIGUSR1)
-        wait_for(lambda: None if program.child_pids() else True, "the children to end", secs=2)
+        wait_for(lambda: not program.child_pids(), "the children to end", secs=2)
         page = program.page_with('reason="released"').text
         assert "hw_gpu_nvml_up" in page
         assert not program.child_pids()
@@ -173,7 +173,7 @@ def test_one_child_that_cannot_be_killed_and_no_second(
         runs = len(node.smi.runs())
         calls = len(node.nvml.calls("nvmlInitWithFlags"))
         sequence = _collections(program)
-        wait_for(lambda: True if _collections(program) > sequence + 5 else None, "collections")
+        wait_for(lambda: _collections(program) > sequence + 5, "collections")
         assert len(program.child_pids()) == 1
         assert len(node.smi.runs()) == runs
         assert len(node.nvml.calls("nvmlInitWithFlags")) == calls
@@ -191,7 +191,7 @@ def test_an_nvidia_smi_that_cannot_be_killed(node: GpuNode, stuck_files: StuckFi
     with node.start(timeout_secs=2) as program:
         program.page_with('reason="stuck"')
         runs, sequence = len(node.smi.runs()), _collections(program)
-        wait_for(lambda: True if _collections(program) > sequence + 5 else None, "collections")
+        wait_for(lambda: _collections(program) > sequence + 5, "collections")
         assert len(program.child_pids()) == 1
         assert len(node.smi.runs()) == runs
         node.smi.say(capture=CAPTURE)

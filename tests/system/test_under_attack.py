@@ -46,13 +46,13 @@ def unharmed(program: Program) -> Iterator[None]:
     yield
     assert program.get("/health").status == 200
     assert program.get("/ready").status == 200
-    wait_for(lambda: program.descriptor_count() <= descriptors or None, "its descriptors")
+    wait_for(lambda: program.descriptor_count() <= descriptors, "its descriptors")
     # What was freed is given back to the system every few seconds.
-    wait_for(lambda: program.resident_bytes() < resident + 16 * MIB or None, "its memory")
+    wait_for(lambda: program.resident_bytes() < resident + 16 * MIB, "its memory")
     assert len(program.log_lines) - lines < 10
     assert "Traceback" not in program.log_file.read_text()
     before = _collections(program)
-    wait_for(lambda: _collections(program) > before or None, "another collection")
+    wait_for(lambda: _collections(program) > before, "another collection")
 
 
 def _collections(program: Program) -> float:
@@ -123,7 +123,7 @@ def test_half_headers_silence_and_nobody_reading(program: Program) -> None:
             took.append(time.monotonic() - began)
         assert all(await asyncio.gather(*map(is_closed, [*halves, *silent])))
         # Those who never read are closed by the program too, while they still hold on.
-        wait_for(lambda: program.descriptor_count() <= open_before or None, "all to be closed")
+        wait_for(lambda: program.descriptor_count() <= open_before, "all to be closed")
         for sock in deaf:
             sock.close()
         return took

@@ -48,7 +48,7 @@ def node_exporter() -> Iterator[Weight]:
     command = (NODE_EXPORTER, f"--web.listen-address=127.0.0.1:{port}")
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
-        wait_for(lambda: _answers(port) or None, "node_exporter to listen")
+        wait_for(lambda: _answers(port), "node_exporter to listen")
         before = cpu_secs(process.pid)
         for _ in range(SCRAPES):
             _scrape(port)
@@ -94,9 +94,7 @@ def _check(times: Mapping[str, float]) -> None:
 def _weight(program: Program, processes: int) -> Weight:
     """Return the weight after some collections, each scraped once, by so many processes."""
     pid = program.process.pid
-    wait_for(
-        lambda: len(program.child_pids()) < processes or None, "py-cpuinfo to end", PATIENCE_SECS
-    )
+    wait_for(lambda: len(program.child_pids()) < processes, "py-cpuinfo to end", PATIENCE_SECS)
     first, before = collections(program), cpu_secs(pid)
     while (seen := collections(program) - first) < COLLECTIONS:
         time.sleep(INTERVAL_SECS)  # one scrape for each collection, as Prometheus does

@@ -58,7 +58,7 @@ def test_a_process_is_named_while_it_lives(
         assert "hw_gpu_workload_info{" not in page
         nvml.say(*CARD, "compute_processes =")
         program.page_with(f"hw_gpu_orphan_memory_used_bytes{{{_labels(page)}}} 0\n")
-        wait_for(lambda: program.get("/processes").document["processes"] == [] or None, "nobody")
+        wait_for(lambda: program.get("/processes").document["processes"] == [], "nobody")
 
 
 def test_a_job_of_slurm_is_named(tmp_path: Path, nvml: NvmlLibrary) -> None:
