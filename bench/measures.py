@@ -216,19 +216,19 @@ def processor(folder: Path, effort: Effort) -> Iterator[Figure]:
 def _collection_secs(program: Program, count: int) -> float:
     """Processor seconds of one collection, with the page of its snapshot packed once."""
     time.sleep(SETTLE_SECS)
-    first, began = pages.collections(program), cpu_secs(program.process.pid)
-    while (seen := pages.collections(program) - first) < count:
+    first, began = program.collections(), cpu_secs(program.process.pid)
+    while (seen := program.collections() - first) < count:
         time.sleep(PASS_INTERVAL_SECS / 2)
     return (cpu_secs(program.process.pid) - began) / seen
 
 
 def _scrape_secs(program: Program, scrapes: int, collection_secs: float) -> float:
     """Processor seconds of one scrape by a client with a connection of its own each time."""
-    before, began = pages.collections(program), cpu_secs(program.process.pid)
+    before, began = program.collections(), cpu_secs(program.process.pid)
     for _ in range(scrapes):
         program.get("/metrics", Accept_Encoding="gzip")
     spent = cpu_secs(program.process.pid) - began
-    spent -= (pages.collections(program) - before) * collection_secs
+    spent -= (program.collections() - before) * collection_secs
     return max(0.0, spent) / scrapes
 
 
@@ -263,7 +263,7 @@ def growth(folder: Path, effort: Effort) -> Iterator[Figure]:
 def _scrape_through(program: Program, until_collection: int, scrapes: int) -> None:
     """Scrape evenly, half of it packed, until there have been so many collections."""
     served = 0
-    while served < scrapes or pages.collections(program) < until_collection:
+    while served < scrapes or program.collections() < until_collection:
         if served >= scrapes:
             time.sleep(QUICK_INTERVAL_SECS)
             continue

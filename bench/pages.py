@@ -8,12 +8,6 @@ from tests.program import Program, wait_for
 ENOUGH_SECS = 30.0
 
 
-def value(page: str, name: str) -> float | None:
-    """Return the first sample of this name."""
-    found = re.search(rf"^{name}\{{[^\n]*\}} (\S+)$", page, re.MULTILINE)
-    return float(found[1]) if found else None
-
-
 def total(page: str, name: str) -> float:
     """Return the sum of all samples of this name."""
     found = re.findall(rf"^{name}\{{[^\n]*\}} (\S+)$", page, re.MULTILINE)
@@ -29,11 +23,6 @@ def by_source(page: str) -> Mapping[str, float]:
 def series(page: str) -> int:
     """How many series the page holds."""
     return sum(1 for line in page.splitlines() if line and line[0] != "#")
-
-
-def collections(program: Program) -> float:
-    """How many collections there were."""
-    return value(program.get("/metrics").text, "hw_exporter_collections_total") or 0.0
 
 
 def complete_page(program: Program, gpus: int) -> str:

@@ -28,6 +28,7 @@ from tests.attacks import (
     connect,
     deaf_client,
     is_closed,
+    is_of_one_moment,
     reset_in_the_middle,
     scrape,
     send_garbage,
@@ -151,17 +152,10 @@ def _torn(port: int, count: int) -> int:
     async def scenario() -> int:
         torn = 0
         for _ in range(count // 20):
-            torn += sum(map(_is_torn, await at_once(20, lambda: scrape(port))))
+            torn += sum(not is_of_one_moment(it) for it in await at_once(20, lambda: scrape(port)))
         return torn
 
     return asyncio.run(scenario())
-
-
-def _is_torn(page: str) -> bool:
-    used, free, total = (
-        pages.value(page, f"hw_memory_{name}_bytes") for name in ("used", "available", "total")
-    )
-    return (used or 0) + (free or 0) != total
 
 
 def floods(folder: Path, size: Size) -> Iterator[Figure]:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from tests.program import PATIENCE_SECS
+from tests.program import PATIENCE_SECS, value_of
 
 SCRAPE = (
     b"GET /metrics HTTP/1.1\r\nHost: node\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n"
@@ -48,6 +48,14 @@ async def is_closed(streams: Streams, secs: float = PATIENCE_SECS) -> bool:
     finally:
         writer.close()
     return True
+
+
+def is_of_one_moment(page: str) -> bool:
+    """Whether used and available memory make the total, as they do in one snapshot."""
+    used, available, total = (
+        value_of(page, f"hw_memory_{name}_bytes") or 0 for name in ("used", "available", "total")
+    )
+    return 0 < used + available == total
 
 
 async def at_once(count: int, start: Callable[[], Awaitable[Any]]) -> list[Any]:

@@ -49,6 +49,13 @@ class Answer:
         return json.loads(self.body)
 
 
+def value_of(page: str, series: str) -> float | None:
+    """The value of the first sample of a family, or of a series that begins so; None without."""
+    start = re.escape(series if "{" in series else f"{series}{{")
+    found = re.search(rf"^{start}.*\}} (\S+)$", page, re.MULTILINE)
+    return float(found[1]) if found else None
+
+
 class Program:
     """`python -m exporter run` in a folder of its own, ended when the block ends.
 
@@ -141,6 +148,14 @@ class Program:
             return answer if answer.status == 200 and text in answer.text else None
 
         return wait_for(look, f"{text!r} on the page")
+
+    def value(self, series: str) -> float:
+        """The value of this family or series on the page now; zero where there is none."""
+        return value_of(self.get("/metrics").text, series) or 0.0
+
+    def collections(self) -> float:
+        """How many collections there were."""
+        return self.value("hw_exporter_collections_total")
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, float]:
         """Its exit code after this signal, and the seconds it took."""

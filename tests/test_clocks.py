@@ -1,7 +1,6 @@
 """Clocks that step and machines that sleep: ages and limits follow the time that really passed."""
 
 import asyncio
-import re
 from dataclasses import replace
 
 import pytest
@@ -25,6 +24,7 @@ from exporter.rule_runner import RuleRunner
 from tests.fakes.source_context import call_now
 from tests.fakes.virtual_time import run_virtually
 from tests.faults.scenes import event
+from tests.program import value_of
 
 EPOCH = 1.7e9
 HOUR = 3600.0
@@ -96,16 +96,11 @@ def test_a_wall_clock_that_steps_changes_no_age(how: str) -> None:
         running.cancel()
 
     run_virtually(scenario())
-    ages = [_value(page, "hw_exporter_snapshot_age_seconds") for page in pages_seen]
+    ages = [value_of(page, "hw_exporter_snapshot_age_seconds") for page in pages_seen]
     assert all(age is not None and 0 <= age < 5.2 for age in ages)
     for page in pages_seen:
-        assert _value(page, 'hw_fault_active{node="n",fault="kernel_oops"') == 1
+        assert value_of(page, 'hw_fault_active{node="n",fault="kernel_oops"') == 1
         assert list(parse_text(page))
-
-
-def _value(page: str, name: str) -> float | None:
-    found = re.search(rf"^{re.escape(name)}.*\}} (\S+)$", page, re.MULTILINE)
-    return float(found[1]) if found else None
 
 
 @pytest.mark.parametrize("asleep_secs", [30.0, 299.0, 600.0])
@@ -118,7 +113,7 @@ def test_time_asleep_counts(asleep_secs: float) -> None:
     pages.publish(Snapshot("n", 1, EPOCH, BOOT, 0.0, readings={KernelLog: KernelThatSpoke(1)._log}))
     now += asleep_secs
     page = (pages.body(Format.TEXT, gzipped=False) or b"").decode()
-    assert _value(page, "hw_exporter_snapshot_age_seconds") == asleep_secs
+    assert value_of(page, "hw_exporter_snapshot_age_seconds") == asleep_secs
     assert ("hw_kernel_log_records_total{" in page) is (asleep_secs < MAX_AGE_SECS)
     (state,) = cache.states(now)
     assert (state.gpu.temperature_celsius is not None) is (asleep_secs < 300)

@@ -58,8 +58,8 @@ def test_it_ends_although_its_child_cannot_be_killed(
     changes = settings(tmp_path, timeout_secs=1)
     with Program(tmp_path / "run", changes, environment=nvml.environment) as program:
         program.page_with('reason="stuck"')
-        wait_for(lambda: _value(program, "hw_exporter_abandoned_children"), "the count")
-        assert _value(program, "hw_exporter_abandoned_children") == 1
+        wait_for(lambda: program.value("hw_exporter_abandoned_children"), "the count")
+        assert program.value("hw_exporter_abandoned_children") == 1
         code, secs = program.stop()
         stuck_files.release("driver")
     assert code == 0
@@ -101,20 +101,13 @@ def test_access_that_is_lost_is_no_broken_gpu(tmp_path: Path, nvml: NvmlLibrary)
         program.page_with('backend="nvml",reason="ok"')
         nvml.say(*CARDS, "init = error 999", "any = error 999")
         program.page_with('reason="access_lost"')
-        collections = "hw_exporter_collections_total"
-        wait_for(lambda: _value(program, collections) > 20, "further judgements")
+        wait_for(lambda: program.collections() > 20, "further judgements")
         critical = [
             fault["rule"]
             for fault in program.get("/faults").document["faults"]
             if fault["severity"] == "critical"
         ]
         assert critical == []
-
-
-def _value(program: Program, family: str) -> float:
-    page = program.get("/metrics").text
-    found = re.search(rf"^{family}\{{.*\}} (\S+)$", page, re.MULTILINE)
-    return float(found[1]) if found else 0.0
 
 
 @pytest.mark.parametrize("state", ["suspended", "active"])

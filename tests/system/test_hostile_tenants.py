@@ -1,6 +1,5 @@
 """The real program on a node whose tenants do everything they can at once."""
 
-import re
 import time
 from pathlib import Path
 
@@ -37,7 +36,7 @@ def test_everything_at_once(node: HostileNode, stuck_files: StuckFiles) -> None:
         program.page_with("hw_gpu_processes{")
         for _ in range(20):
             node.say_in_kernel_log(FORGED)
-        wait_for(lambda: _value(program, "hw_kernel_log_rejected_records_total"), "lines")
+        wait_for(lambda: program.value("hw_kernel_log_rejected_records_total"), "lines")
         slowest = max(_seconds_of_a_scrape(program) for _ in range(20))
         text = program.get("/metrics").text
         openmetrics = program.get("/metrics", Accept=OPENMETRICS).text
@@ -78,9 +77,3 @@ def _seconds_of_a_scrape(program: Program) -> float:
     began = time.monotonic()
     assert program.get("/metrics").status == 200
     return time.monotonic() - began
-
-
-def _value(program: Program, family: str) -> float:
-    page = program.get("/metrics").text
-    found = re.search(rf"^{family}\{{.*\}} (\S+)$", page, re.MULTILINE)
-    return float(found[1]) if found else 0.0

@@ -25,15 +25,9 @@ def test_the_receiver_gets_the_page_and_may_be_gone(tmp_path: Path) -> None:
             pushed = {name for name, _ in receiver.samples()}
             receiver.status = 500
             program.page_with('outcome="failed"} ')
-            before = _collections(program)
-            wait_for(lambda: _collections(program) >= before + 4, "collections to go on", 5)
+            before = program.collections()
+            wait_for(lambda: program.collections() >= before + 4, "collections to go on", 5)
             said = [line["message"] for line in program.log_lines if "OTLP" in line["message"]]
     shown = {sample.name for family in parse_text(page) for sample in family.samples}
     assert shown == pushed
     assert said == ["OTLP: the receiver answered 500 Internal Server Error"]
-
-
-def _collections(program: Program) -> float:
-    text = program.get("/metrics").text
-    (total,) = (it for it in parse_text(text) if it.name == "hw_exporter_collections")
-    return sum(sample.value for sample in total.samples)

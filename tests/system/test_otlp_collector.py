@@ -129,8 +129,8 @@ def test_the_collector_may_be_gone(program: Path, tmp_path: Path) -> None:
             wait_for(lambda: len(receiver.requests()) > 1, "two pushes")
             there.close()
             node.page_with('outcome="failed"} 2')
-            before = _collections(_page(node))
-            wait_for(lambda: _collections(_page(node)) >= before + 4, "collections to go on", 5)
+            before = node.collections()
+            wait_for(lambda: node.collections() >= before + 4, "collections to go on", 5)
             gone = "OTLP: the receiver cannot be asked: ClientConnectorError"
             assert _said(node) == [gone]
             back_at = time.time()

@@ -1,7 +1,6 @@
 """The real program and the driver: events at once, letting go, a child nobody can kill."""
 
 import os
-import re
 import shutil
 import signal
 import socket
@@ -10,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from bench.crashes import by_index
 from tests.fakes.fuse import StuckFiles
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import CAPTURE, GpuNode
-from tests.program import Program, exchange, wait_for
+from tests.program import exchange, wait_for
 
-XID = r'^hw_gpu_xid_errors_total\{.*gpu_index="3".*xid="79"\} (\S+)$'
+XID = "hw_gpu_xid_errors_total"
 
 
 @pytest.fixture
@@ -25,21 +25,24 @@ def node(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> GpuNode:
     return GpuNode(tmp_path, nvml, nvidia_smi)
 
 
-def _counted(program: Program) -> float | None:
-    found = re.search(XID, program.get("/metrics").text, re.MULTILINE)
-    return float(found[1]) if found else None
-
-
 def test_an_xid_is_on_the_page_at_once(node: GpuNode) -> None:
     """A collection a minute, and yet each of two equal Xids is counted within a second."""
     with node.start(interval_secs=60) as program:
         program.page_with("hw_gpu_temperature_celsius")
         node.nvml.wait_for_call("nvmlEventSetWait_v2", count=8)
         node.nvml.raise_xid(79, card=3)
-        wait_for(lambda: _counted(program) == 1, "the first Xid", secs=5)
+        wait_for(
+            lambda: by_index(program.get("/metrics").text, XID) == {"3": 1}, "the first Xid", secs=5
+        )
         node.nvml.raise_xid(79, card=3)
-        wait_for(lambda: _counted(program) == 2, "the second Xid", secs=5)
-        assert "hw_gpu_xid_last_timestamp_seconds" in program.get("/metrics").text
+        wait_for(
+            lambda: by_index(program.get("/metrics").text, XID) == {"3": 2},
+            "the second Xid",
+            secs=5,
+        )
+        page = program.get("/metrics").text
+        assert 'xid="79"} 2' in page
+        assert "hw_gpu_xid_last_timestamp_seconds" in page
         assert program.stop()[0] == 0
 
 
@@ -172,8 +175,8 @@ def test_one_child_that_cannot_be_killed_and_no_second(
         assert "hw_exporter_abandoned_children" in page
         runs = len(node.smi.runs())
         calls = len(node.nvml.calls("nvmlInitWithFlags"))
-        sequence = _collections(program)
-        wait_for(lambda: _collections(program) > sequence + 5, "collections")
+        sequence = program.collections()
+        wait_for(lambda: program.collections() > sequence + 5, "collections")
         assert len(program.child_pids()) == 1
         assert len(node.smi.runs()) == runs
         assert len(node.nvml.calls("nvmlInitWithFlags")) == calls
@@ -190,22 +193,14 @@ def test_an_nvidia_smi_that_cannot_be_killed(node: GpuNode, stuck_files: StuckFi
     node.smi.say(f"smi = hold {held}", capture=CAPTURE)
     with node.start(timeout_secs=2) as program:
         program.page_with('reason="stuck"')
-        runs, sequence = len(node.smi.runs()), _collections(program)
-        wait_for(lambda: _collections(program) > sequence + 5, "collections")
+        runs, sequence = len(node.smi.runs()), program.collections()
+        wait_for(lambda: program.collections() > sequence + 5, "collections")
         assert len(program.child_pids()) == 1
         assert len(node.smi.runs()) == runs
         node.smi.say(capture=CAPTURE)
         stuck_files.release("driver")
         program.page_with('backend="nvidia-smi",reason="version_mismatch"')
         assert program.stop()[0] == 0
-
-
-def _collections(program: Program) -> float:
-    found = re.search(
-        r"^hw_exporter_collections_total\{.*\} (\S+)$", program.get("/metrics").text, re.MULTILINE
-    )
-    assert found
-    return float(found[1])
 
 
 def test_scrapers_do_not_cost_calls(node: GpuNode) -> None:

@@ -1,7 +1,6 @@
 """The real program among clients that mean ill: others are served, and nothing is left behind."""
 
 import asyncio
-import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -15,11 +14,12 @@ from tests.attacks import (
     connect,
     deaf_client,
     is_closed,
+    is_of_one_moment,
     reset_in_the_middle,
     scrape,
     send_garbage,
 )
-from tests.program import PATIENCE_SECS, Program, wait_for
+from tests.program import PATIENCE_SECS, Program, value_of, wait_for
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "metrics": {"collect_interval_secs": 0.2},
@@ -51,17 +51,8 @@ def unharmed(program: Program) -> Iterator[None]:
     wait_for(lambda: program.resident_bytes() < resident + 16 * MIB, "its memory")
     assert len(program.log_lines) - lines < 10
     assert "Traceback" not in program.log_file.read_text()
-    before = _collections(program)
-    wait_for(lambda: _collections(program) > before, "another collection")
-
-
-def _collections(program: Program) -> float:
-    line = next(
-        line
-        for line in program.get("/metrics").text.splitlines()
-        if line.startswith("hw_exporter_collections_total")
-    )
-    return float(line.rsplit(" ", 1)[1])
+    before = program.collections()
+    wait_for(lambda: program.collections() > before, "another collection")
 
 
 def test_a_thousand_scrapes_by_fifty_clients(program: Program) -> None:
@@ -76,7 +67,7 @@ def test_a_thousand_scrapes_by_fifty_clients(program: Program) -> None:
     pages = [page for each in asyncio.run(scenario()) for page in each]
     assert len(pages) == 1000
     for page in {page.partition("# HELP hw_exporter_build_info")[0] for page in pages}:
-        assert _is_of_one_moment(page)
+        assert is_of_one_moment(page)
     assert list(parse_text(pages[0]))
 
 
@@ -91,21 +82,8 @@ def test_pages_are_never_torn(program: Program) -> None:
         return pages
 
     pages = asyncio.run(scenario())
-    assert len({_sample(page, "hw_exporter_collections_total") for page in pages}) > 1
-    assert all(map(_is_of_one_moment, pages))
-
-
-def _is_of_one_moment(page: str) -> bool:
-    used, available, total = (
-        _sample(page, f"hw_memory_{name}_bytes") for name in ("used", "available", "total")
-    )
-    return used + available == total
-
-
-def _sample(page: str, name: str) -> float:
-    found = re.search(rf"^{name}\{{.*\}} (\S+)$", page, re.MULTILINE)
-    assert found, name
-    return float(found[1])
+    assert len({value_of(page, "hw_exporter_collections_total") for page in pages}) > 1
+    assert all(map(is_of_one_moment, pages))
 
 
 def test_half_headers_silence_and_nobody_reading(program: Program) -> None:
@@ -119,7 +97,7 @@ def test_half_headers_silence_and_nobody_reading(program: Program) -> None:
         took = []
         for _ in range(30):
             began = time.monotonic()
-            assert _is_of_one_moment(await scrape(program.port))
+            assert is_of_one_moment(await scrape(program.port))
             took.append(time.monotonic() - began)
         assert all(await asyncio.gather(*map(is_closed, [*halves, *silent])))
         # Those who never read are closed by the program too, while they still hold on.

@@ -16,7 +16,7 @@ import tomli
 
 from bench.measures import NODE_EXPORTER
 from bench.nodes import CAPTURED_GPUS, BareNode, GpuNode
-from bench.pages import collections, complete_page
+from bench.pages import complete_page
 from bench.processes import cpu_secs, own_cpu_secs, use
 from tests.program import Program, wait_for
 
@@ -95,8 +95,8 @@ def _weight(program: Program, processes: int) -> Weight:
     """Return the weight after some collections, each scraped once, by so many processes."""
     pid = program.process.pid
     wait_for(lambda: len(program.child_pids()) < processes, "py-cpuinfo to end", PATIENCE_SECS)
-    first, before = collections(program), cpu_secs(pid)
-    while (seen := collections(program) - first) < COLLECTIONS:
+    first, before = program.collections(), cpu_secs(pid)
+    while (seen := program.collections() - first) < COLLECTIONS:
         time.sleep(INTERVAL_SECS)  # one scrape for each collection, as Prometheus does
     return Weight(use(pid).alone_bytes, (cpu_secs(pid) - before) / seen)
 
