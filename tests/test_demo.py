@@ -13,6 +13,7 @@ import pytest
 from exporter.collectors.demo.script import FIRST_SECS, INCIDENTS, coming
 from exporter.commands.demo import plan
 from exporter.config.file import Layer, load
+from tests.commands.running import run_program
 from tests.program import Program, wait_for
 
 pytestmark = pytest.mark.system
@@ -139,14 +140,7 @@ def test_the_plan_says_what_comes_when() -> None:
 
 def test_a_wrong_number_of_gpus_is_refused(tmp_path: Path) -> None:
     """Bounds hold for the options of the demo as for any key of the configuration."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "exporter", "demo", "--gpus", "99"],
-        cwd=Path(__file__).resolve().parent.parent,
-        env={"TMPDIR": str(tmp_path), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        timeout=30,
-        check=False,
-    )
+    ended = run_program("demo", "--gpus", "99", environment={"TMPDIR": str(tmp_path)})
     assert ended.returncode == 2
-    assert b'demo.gpus is "99", but must be at most 16' in ended.stderr
+    assert 'demo.gpus is "99", but must be at most 16' in ended.stderr
     assert not any(tmp_path.iterdir())

@@ -2,8 +2,6 @@
 
 import dataclasses
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from typing import Any
@@ -13,6 +11,7 @@ import pytest
 from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
 from exporter.collectors.gpu.words import REASON_BITS
 from exporter.config import Config, ProbeCommand
+from tests.commands.running import run
 from tests.documentation.blocks import PAGES
 from tests.program import ROOT
 
@@ -85,7 +84,6 @@ def test_files(page: str) -> None:
         assert not is_ours or any((root / word).exists() for root in roots), word
 
 
-@pytest.mark.system
 def test_flags() -> None:
     """Every option of hw-exporter that a page names is known to the command."""
     options = set()
@@ -101,9 +99,8 @@ def test_flags() -> None:
         ("silence",),
         ("clear",),
     ):
-        command = [sys.executable, "-m", "exporter", *part, "--help"]
-        told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        options |= set(FLAG.findall(re.sub(r"[\[\]]", " ", told.stdout)))
+        told = run(*part, "--help").stdout
+        options |= set(FLAG.findall(re.sub(r"[\[\]]", " ", told)))
     words = {word for page in PAGES for word in _words(page)}
     named = {
         flag for word in words if fnmatch(word, "hw-exporter *") for flag in FLAG.findall(word)

@@ -3,17 +3,16 @@
 import os
 import stat
 import subprocess
-import sys
 import tarfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.commands.running import run
 from tests.fakes.kmsg import KernelLog
 from tests.fakes.prometheus import free_port
-from tests.program import ROOT, Program, wait_for
+from tests.program import Program, wait_for
 from tests.system.test_faults import LOST, settings, wait_for_fault
 
 pytestmark = pytest.mark.system
@@ -40,20 +39,6 @@ def _file(folder: Path, name: str, text: str) -> str:
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text)
     return str(folder / name)
-
-
-def _command(
-    *arguments: str, cwd: Path, environment: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "exporter", *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
 
 
 def _unpacked(archive: Path) -> dict[str, bytes]:
@@ -108,20 +93,22 @@ def test_twenty_secrets_stay_on_the_node(tmp_path: Path, kernel_log: KernelLog) 
     try:
         with Program(tmp_path / "program", changes, probes=probes, environment=environment) as it:
             config = str(tmp_path / "program/program.toml")
+            here = {"APP__SERVER__PORT": str(it.port)}
             wait_for(lambda: it.log_file.read_text().count("listening"), "the start")
             kernel_log.say(f"NVRM: Xid (PCI:0000:3b:00): 13, pid=7, name=token={_secret(17)}, x")
             kernel_log.say(f"nfs: server //ada:{_secret(18)}@host not responding, still trying")
             kernel_log.say(LOST)
-            silenced = _command(
+            silenced = run(
                 *("silence", "--config", config, "--rule", "gpu_lost", "--for", "2h"),
                 *("--reason", f"password: {_secret(19)}", "--by", "ada"),
                 cwd=tmp_path,
+                environment=here,
             )
             assert silenced.returncode == 0, silenced.stderr
-            done = _command(
+            done = run(
                 *("bundle", "--config", config, "--for", "6s", "--output", "it.tar.gz"),
                 cwd=tmp_path,
-                environment={"OPENAI_API_KEY": _secret(20)},
+                environment=here | {"OPENAI_API_KEY": _secret(20)},
             )
     finally:
         other.kill()
@@ -133,7 +120,7 @@ def test_twenty_secrets_stay_on_the_node(tmp_path: Path, kernel_log: KernelLog) 
     assert [n for n in range(1, COUNT + 1) if _secret(n) in everything + done.stdout] == []
     for planted in ("hw_npu_state", "gpu_lost", "name=token=", "password: ", "//…@host"):
         assert planted in everything
-    replayed = _command("rules", "replay", "it.tar.gz", cwd=tmp_path)
+    replayed = run("rules", "replay", "it.tar.gz", cwd=tmp_path)
     assert (replayed.returncode, replayed.stderr) == (0, "")
     assert "critical gpu_lost of gpu 0000:3b:00.0" in replayed.stdout
 
@@ -148,14 +135,14 @@ def test_a_bundle_is_a_new_file_of_its_owner(tmp_path: Path, kernel_log: KernelL
         assert program.get("/recording").status == 200
         assert program.get("/recording", X_Forwarded_For="10.0.0.1").status == 403
         assert program.get("/recording?start=-1").status == 400
-        done = _command("bundle", *url, cwd=tmp_path)
+        done = run("bundle", *url, cwd=tmp_path)
         (archive,) = tmp_path.glob("hw-exporter-*.tar.gz")
         (tmp_path / "link").symlink_to(tmp_path / "target")
         again = [
-            _command("bundle", *url, "--output", name, cwd=tmp_path)
+            run("bundle", *url, "--output", name, cwd=tmp_path)
             for name in (archive.name, "link", "no/such/folder", "/dev/full")
         ]
-        too_long = _command("bundle", *url[:2], "--for", "2d", cwd=tmp_path)
+        too_long = run("bundle", *url[:2], "--for", "2d", cwd=tmp_path)
     assert done.returncode == 0
     assert "without config.toml: " in done.stdout
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
@@ -173,13 +160,13 @@ def test_without_an_exporter_it_reads_by_itself(tmp_path: Path) -> None:
         "APP__GPU__BACKEND": "off",
         "APP__KERNEL_LOG__ENABLED": "false",
     }
-    done = _command(
+    done = run(
         *("bundle", "--for", "1s", "--output", "own.tar.gz"), cwd=tmp_path, environment=changes
     )
     assert done.returncode == 0, done.stderr
     found = _unpacked(tmp_path / "own.tar.gz")
     assert {"recording.jsonl", "metrics.txt", "config.toml", "manifest.json"} <= found.keys()
-    gone = _command("bundle", "--url", "127.0.0.1:9", cwd=tmp_path)
+    gone = run("bundle", "--url", "127.0.0.1:9", cwd=tmp_path)
     assert gone.returncode != 0
     assert gone.stderr.count("\n") == 1
     assert not list(tmp_path.glob("hw-exporter-*"))
@@ -191,6 +178,6 @@ def test_without_an_exporter_it_reads_by_itself(tmp_path: Path) -> None:
 def test_what_is_no_bundle_is_one_sentence(content: bytes, tmp_path: Path) -> None:
     """A file that only begins like an archive."""
     (tmp_path / "it").write_bytes(b"\x1f\x8b" + content)
-    done = _command("rules", "replay", "it", cwd=tmp_path)
+    done = run("rules", "replay", "it", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr == "hw-exporter: it: is no archive of `hw-exporter bundle`\n"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.commands.running import run
 from tests.fakes.kmsg import KernelLog
 from tests.program import ROOT, Program, wait_for
 
@@ -108,18 +109,6 @@ def test_rule_runner_can_be_switched_off(tmp_path: Path) -> None:
         text = program.first_page().text
         assert "hw_node_healthy" not in text
         assert program.get("/faults").document["healthy"] is None
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command line with these arguments."""
-    return subprocess.run(
-        [sys.executable, "-m", "exporter", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
 
 
 def test_a_mistake_is_fatal_where_that_is_asked_for(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from tests.commands.running import Ended, run
 from tests.fakes.kmsg import KernelLog
-from tests.program import ROOT, Program, wait_for
+from tests.program import Program, wait_for
 from tests.system.test_faults import GPU, LOST, faults, settings, wait_for_fault
 
 ORDER = {"rule": "gpu_lost", "for": "2h", "reason": "swap the riser", "by": "ada"}
@@ -42,16 +42,9 @@ def lost_gpu(
         yield program
 
 
-def command(program: Program, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command line about this program."""
-    return subprocess.run(
-        [sys.executable, "-m", "exporter", *arguments, "--url", f"127.0.0.1:{program.port}"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+def command(program: Program, *arguments: str) -> Ended:
+    """Run a command about this program."""
+    return run(*arguments, "--url", f"127.0.0.1:{program.port}")
 
 
 def healthy(program: Program, value: int) -> str:

@@ -3,8 +3,6 @@
 import html
 import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +12,14 @@ import pytest
 
 from exporter.collectors.workloads.kubelet import SOCKET
 from tests.collectors.workloads.kubelet import list_response, serving
+from tests.commands.running import run
 from tests.fakes import host_proc
 from tests.fakes.host_tree import gpu_node
 from tests.fakes.kmsg import KernelLog
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import CAPTURE, GpuNode
-from tests.program import PATIENCE_SECS, ROOT, Program
+from tests.program import PATIENCE_SECS, Program
 
 JOB_PID = 41000
 JOB = "/system.slice/slurmstepd.scope/job_1009/step_0/user/task_0"
@@ -132,13 +131,7 @@ def _places(program: Program) -> dict[str, str]:
     }
     host = f"localhost:{program.port}"
     for command in ("faults", "status", "why"):
-        said[command] = subprocess.run(
-            [sys.executable, "-m", "exporter", command, "--url", host],
-            cwd=ROOT,
-            capture_output=True,
-            timeout=30,
-            check=False,
-        ).stdout.decode()
+        said[command] = run(command, "--url", host).stdout
     return said
 
 

@@ -1,18 +1,16 @@
 """OpenSSL is loaded once something is encrypted, and everything is encrypted as before."""
 
 import http.client
-import os
 import signal
 import ssl
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.commands.running import run_program
 from tests.fakes.certificates import Authority
 from tests.fakes.otlp_receiver import receiving
-from tests.program import ROOT, Program, wait_for
+from tests.program import Program, wait_for
 
 pytestmark = pytest.mark.system
 
@@ -51,14 +49,8 @@ def test_a_server_with_a_certificate_encrypts(tmp_path: Path) -> None:
         program.first_page()
         assert _has_openssl(program)
         url = f"https://127.0.0.1:{program.port}"
-        trusted = tmp_path / "authority.pem"
-        said = subprocess.run(
-            [sys.executable, "-m", "exporter", "status", "--url", url],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "SSL_CERT_FILE": str(trusted)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        trusted = {"SSL_CERT_FILE": str(tmp_path / "authority.pem")}
+        said = run_program("status", "--url", url, environment=trusted)
     assert (said.returncode, said.stderr) == (0, "")
 
 
