@@ -4,8 +4,10 @@ from tools.dashboards.document import Dashboard, Row
 from tools.dashboards.fault_panels import (
     NO_MARKS,
     count_of,
+    missing_nodes,
     root_causes,
     symptoms,
+    unhealthy_nodes,
 )
 from tools.dashboards.panels import Column
 from tools.dashboards.parts import (
@@ -19,7 +21,6 @@ from tools.dashboards.parts import (
     NODE_COLUMN,
     NODES,
     ON,
-    SILENT,
     bars,
     highest,
     lines,
@@ -63,20 +64,8 @@ CLUSTER = Dashboard(
         Row(
             "Faults and root causes",
             (
-                now(
-                    "Unhealthy nodes",
-                    f"count(hw_node_healthy{{{ON}}} == 0) or vector(0)",
-                    limits=BAD,
-                    help="Nodes with a critical fault.",
-                    width=6,
-                ),
-                now(
-                    "Missing nodes",
-                    f"count({SILENT}) or vector(0)",
-                    limits=BAD,
-                    help="Nodes that reported an hour ago but do not report now.",
-                    width=6,
-                ),
+                unhealthy_nodes(width=6),
+                missing_nodes(width=6),
                 count_of("critical", "red", "Critical faults", width=6),
                 count_of("warning", "orange", "Warnings", width=6),
                 root_causes(width=16, height=6),

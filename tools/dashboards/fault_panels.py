@@ -1,10 +1,12 @@
 """What is broken and why: the panels about faults that several dashboards share."""
 
 from dataclasses import replace
+from typing import Any
 
 from tools.dashboards.document import Marks
 from tools.dashboards.panels import Column, Panel, Query, Words
 from tools.dashboards.parts import (
+    BAD,
     CAUSE_COLUMN,
     CLUSTER_COLUMN,
     EACH_FAULT,
@@ -14,6 +16,7 @@ from tools.dashboards.parts import (
     NODE_COLUMN,
     OLD,
     ON,
+    SILENT,
     TO_GPU_HERE,
     G,
     fresh,
@@ -155,6 +158,19 @@ def count_of(severity: str, colour: str, title: str, *, width: int = 4) -> Panel
     """How many faults of a severity are active, coloured from one on."""
     expr = f'sum(hw_faults{{{ON},severity="{severity}"}})'
     return now(title, expr, limits=((1, colour),), width=width)
+
+
+def unhealthy_nodes(**more: Any) -> Panel:
+    """Return the number of nodes with a critical fault."""
+    expr = f"count(hw_node_healthy{{{ON}}} == 0) or vector(0)"
+    what = "Nodes with a critical fault."
+    return now("Unhealthy nodes", expr, limits=BAD, help=what, **more)
+
+
+def missing_nodes(**more: Any) -> Panel:
+    """Return the number of nodes that have stopped to report."""
+    what = "Nodes that reported an hour ago but do not report now."
+    return now("Missing nodes", f"count({SILENT}) or vector(0)", limits=BAD, help=what, **more)
 
 
 def _begins(severity: str) -> str:

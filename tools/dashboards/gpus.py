@@ -1,5 +1,7 @@
 """The dashboard of the GPUs of one or a few nodes."""
 
+from typing import Any
+
 from tools.dashboards.document import Dashboard, Row
 from tools.dashboards.fault_panels import MARKS, gpus_table, root_causes
 from tools.dashboards.panels import Column, Panel, Query
@@ -40,9 +42,9 @@ TEMPERATURE, POWER, PROCESSES = (
 )
 
 
-def _each(title: str, unit: str, expr: str, **more: str | float | None) -> Panel:
+def _each(title: str, unit: str, expr: str, **more: Any) -> Panel:
     """Lines over time, one for each GPU that is read at the time."""
-    return lines(title, unit, (fresh(expr), NAME), **{"empty": UNSAID, **more})  # type: ignore[arg-type] # checked there
+    return lines(title, unit, (fresh(expr), NAME), **{"empty": UNSAID, **more})
 
 
 def _grown(family: str, by: str, selector: str = G) -> str:

@@ -1,7 +1,14 @@
 """Faults and the exporter itself: the dashboards about health."""
 
 from tools.dashboards.document import Dashboard, Row
-from tools.dashboards.fault_panels import count_of, faults_over_time, root_causes, symptoms
+from tools.dashboards.fault_panels import (
+    count_of,
+    faults_over_time,
+    missing_nodes,
+    root_causes,
+    symptoms,
+    unhealthy_nodes,
+)
 from tools.dashboards.panels import Column
 from tools.dashboards.parts import (
     BAD,
@@ -39,12 +46,7 @@ FAULTS = Dashboard(
                 count_of("critical", "red", "Critical"),
                 count_of("warning", "orange", "Warnings"),
                 now("Info", f'sum(hw_faults{{{ON},severity="info"}})'),
-                now(
-                    "Unhealthy nodes",
-                    f"count(hw_node_healthy{{{ON}}} == 0) or vector(0)",
-                    limits=BAD,
-                    help="Nodes with a critical fault.",
-                ),
+                unhealthy_nodes(),
                 lines(
                     "Healthy and unhealthy nodes",
                     "none",
@@ -177,12 +179,7 @@ NOW = Row(
             height=6,
         ),
         now("Exporters", f"count(hw_exporter_build_info{{{ON}}})"),
-        now(
-            "Missing nodes",
-            f"count({SILENT}) or vector(0)",
-            limits=BAD,
-            help="Nodes that reported an hour ago but do not report now.",
-        ),
+        missing_nodes(),
         now(
             "Failing sources",
             f"count({FAILING}) or vector(0)",

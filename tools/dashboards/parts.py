@@ -1,9 +1,10 @@
 """What the dashboards are put together from: variables, selectors, kinds of panels."""
 
 import re
+from typing import Any
 
 from tools.dashboards.document import RUNBOOKS, Variable
-from tools.dashboards.panels import Column, Limits, Link, Panel, Query, Words
+from tools.dashboards.panels import Column, Limits, Link, Panel, Query
 
 CLUSTERS = Variable("cluster", "label_values(hw_node_info, cluster)")
 NODES = Variable("node", 'label_values(hw_node_info{cluster=~"$cluster"}, node)')
@@ -60,116 +61,28 @@ FAULT_COLUMN = Column("fault", "Fault", link=Link("Runbook", f"{RUNBOOKS}/${{__v
 CAUSE_COLUMN = Column("cause", "Root cause", link=FAULT_COLUMN.link)
 
 
-def now(
-    title: str,
-    expr: str,
-    unit: str = "none",
-    *,
-    limits: Limits = (),
-    words: Words = (),
-    help: str = "",  # noqa: A002 - Grafana's word
-    empty: str = "none",
-    width: int = 4,
-) -> Panel:
-    """One number."""
-    return Panel(
-        title,
-        (Query(expr),),
-        "stat",
-        unit,
-        width,
-        STAT_HEIGHT,
-        help=help,
-        limits=limits,
-        words=words,
-        empty=empty,
-    )
+def now(title: str, expr: str, unit: str = "none", **more: Any) -> Panel:
+    """One number; `more` are further fields of the panel."""
+    given = {"width": 4, "height": STAT_HEIGHT, "empty": "none", **more}
+    return Panel(title, (Query(expr),), "stat", unit, **given)
 
 
-def lines(
-    title: str,
-    unit: str,
-    *queries: tuple[str, str],
-    help: str = "",  # noqa: A002 - Grafana's word
-    empty: str = "",
-    look: str = "",
-    limits: Limits = (),
-    least: float | None = 0,
-    most: float | None = None,
-    colours: tuple[tuple[str, str], ...] = (),
-    width: int = 12,
-    height: int = 8,
-) -> Panel:
-    """Lines over time."""
-    return Panel(
-        title,
-        tuple(Query(*query) for query in queries),
-        "timeseries",
-        unit,
-        width,
-        height,
-        help=help,
-        empty=empty,
-        look=look,
-        limits=limits,
-        least=least,
-        most=most,
-        colours=colours,
-    )
+def lines(title: str, unit: str, *queries: tuple[str, str], **more: Any) -> Panel:
+    """Lines over time, from zero on unless `least` says otherwise."""
+    asked = tuple(Query(*query) for query in queries)
+    return Panel(title, asked, "timeseries", unit, **{"least": 0, **more})
 
 
-def table(
-    title: str,
-    columns: tuple[Column, ...],
-    *exprs: str,
-    help: str = "",  # noqa: A002 - Grafana's word
-    empty: str = "",
-    sort: str = "",
-    width: int = 24,
-    height: int = 8,
-) -> Panel:
+def table(title: str, columns: tuple[Column, ...], *exprs: str, **more: Any) -> Panel:
     """Return a table of what is there now; a leading minus in `sort` is for the largest first."""
-    return Panel(
-        title,
-        tuple(Query(expr) for expr in exprs),
-        "table",
-        width=width,
-        height=height,
-        help=help,
-        empty=empty,
-        columns=columns,
-        sort=sort,
-    )
+    asked = tuple(Query(expr) for expr in exprs)
+    return Panel(title, asked, "table", columns=columns, **{"width": 24, **more})
 
 
-def bars(
-    title: str,
-    unit: str,
-    expr: str,
-    legend: str,
-    *,
-    limits: Limits = (),
-    most: float | None = None,
-    help: str = "",  # noqa: A002 - Grafana's word
-    empty: str = "",
-    width: int = 8,
-    height: int = 8,
-) -> Panel:
+def bars(title: str, unit: str, expr: str, legend: str, **more: Any) -> Panel:
     """Return a bar for each thing, the longest first."""
-    query = Query(f"sort_desc({expr})", legend)
-    return Panel(
-        title,
-        (query,),
-        "bargauge",
-        unit,
-        width,
-        height,
-        help=help,
-        empty=empty,
-        limits=limits,
-        least=0,
-        most=most,
-    )
+    asked = (Query(f"sort_desc({expr})", legend),)
+    return Panel(title, asked, "bargauge", unit, **{"width": 8, "least": 0, **more})
 
 
 def fresh(expr: str) -> str:

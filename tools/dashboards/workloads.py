@@ -24,6 +24,11 @@ from tools.dashboards.parts import (
 PLACE = "cluster, node, gpu_index, gpu_uuid, namespace, pod, container"
 WORKLOAD_NAME = "{{namespace}} {{pod}} {{container}}"
 WHO = "cluster, namespace, pod, container"
+WORKLOAD_COLUMNS = (
+    Column("namespace", "Namespace"),
+    Column("pod", "Pod"),
+    Column("container", "Container, unit or command"),
+)
 IDLE = ((1800, "orange"), (7200, "red"))
 POWER = fresh(f"rate(hw_gpu_workload_energy_joules_total{{{W}}}{RATE})")
 NOBODY = "no workload on a GPU"
@@ -56,9 +61,7 @@ NOW = Row(
             (
                 Column("E", "Longest idle", "s", width=160, decimals=1, limits=IDLE),
                 CLUSTER_COLUMN,
-                Column("namespace", "Namespace"),
-                Column("pod", "Pod"),
-                Column("container", "Container, unit or command"),
+                *WORKLOAD_COLUMNS,
                 Column("A", "GPUs", width=80),
                 Column("B", "Processes", width=100),
                 Column("C", "GPU memory", "bytes", width=120),
@@ -147,9 +150,7 @@ PLACES = Row(
                 CLUSTER_COLUMN,
                 NODE_COLUMN,
                 GPU_COLUMN,
-                Column("namespace", "Namespace"),
-                Column("pod", "Pod"),
-                Column("container", "Container, unit or command"),
+                *WORKLOAD_COLUMNS,
                 Column("B", "GPU memory", "bytes", width=120),
                 Column("C", "Utilization", "percent", most=100),
                 Column("D", "Idle for", "s", width=130, decimals=1, limits=IDLE),
@@ -168,9 +169,7 @@ PLACES = Row(
                 CLUSTER_COLUMN,
                 NODE_COLUMN,
                 GPU_COLUMN,
-                Column("namespace", "Namespace"),
-                Column("pod", "Pod"),
-                Column("container", "Container, unit or command"),
+                *WORKLOAD_COLUMNS,
                 Column("A", "Replicas", width=80),
                 Column("B", "GPU memory", "bytes", width=120),
                 Column("C", "Memory quota", "bytes", width=120),
