@@ -7,6 +7,8 @@ hours after it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tests.fakes.promtool import Series
+
 BEFORE, DURING, AFTER = PHASES = 60, 180, 240
 """The length of each phase in minutes."""
 
@@ -15,14 +17,6 @@ SHORT = 5, 5, 10
 
 UP = 'up{job="hw-exporter",instance="n1:8080"}'
 INFO = 'hw_node_info{job="hw-exporter",instance="n1:8080",node="n1"}'
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One input series in promtool's notation."""
-
-    series: str
-    values: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,12 @@ from tests.deploy.alert_cases import (
     DURING,
     SHORT,
     Case,
-    Series,
     fault,
     gauge,
 )
 from tests.fakes.manifests import LOADER, ROOT
 from tests.fakes.nvml_library import NvmlLibrary
-from tests.fakes.promtool import needs_promtool, run, samples, written
+from tests.fakes.promtool import Series, gives, needs_promtool, run, samples, trial, written
 from tests.program import Program
 from tools.alerting.links import in_command
 from tools.alerting.rules import alert_name
@@ -71,37 +70,21 @@ def _promtool(folder: Path, tests: Iterable[dict[str, Any]]) -> None:
     run(written(folder / "tests.yml", files, tests))
 
 
-def _input(series: Iterable[Series]) -> list[dict[str, str]]:
-    return [{"series": item.series, "values": item.values} for item in series]
-
-
 def _firing(alert: str, minute: int, *, number: int) -> dict[str, Any]:
-    """That so many alerts of this name fire at this minute."""
-    return _firing_like(alert or ".*", minute, number=number)
-
-
-def _firing_like(pattern: str, minute: int, *, number: int) -> dict[str, Any]:
-    """The same for all alerts whose names match."""
-    named = f'alertname=~"{pattern}",'
-    return {
-        "expr": f'count(ALERTS{{{named}alertstate="firing"}}) or vector(0)',
-        "eval_time": f"{minute}m",
-        "exp_samples": [{"labels": "{}", "value": number}],
-    }
+    """That so many alerts whose names match fire at this minute; of all for an empty name."""
+    named = f'alertname=~"{alert or ".*"}",'
+    return gives(f'count(ALERTS{{{named}alertstate="firing"}}) or vector(0)', minute, number)
 
 
 def _life_of(case: Case) -> dict[str, Any]:
     """The alert is silent before, fires, and is silent after."""
-    return {
-        "name": case.alert,
-        "interval": "1m",
-        "input_series": _input(case.series),
-        "promql_expr_test": [
-            _firing(case.alert, BEFORE - 1, number=0),
-            _firing(case.alert, case.fires_at, number=1),
-            _firing(case.alert, END, number=0),
-        ],
-    }
+    return trial(
+        case.series,
+        _firing(case.alert, BEFORE - 1, number=0),
+        _firing(case.alert, case.fires_at, number=1),
+        _firing(case.alert, END, number=0),
+        name=case.alert,
+    )
 
 
 @needs_promtool
@@ -158,32 +141,24 @@ def test_the_alert_of_each_rule_fires_for_a_root_only(tmp_path: Path) -> None:
 
 
 def _life_of_rules(faults: Iterable[tuple[Series, ...]], *, fires: int) -> dict[str, Any]:
-    series = _input(item for two in faults for item in two)
-    during = [_firing(alert_name(rule.id), BROKEN, number=fires) for rule in RULES_BOOK]
-    return {
-        "interval": "1m",
-        "input_series": series,
-        "promql_expr_test": [
-            _firing("", BEGINS - 1, number=0),
-            *during,
-            _firing("", BROKEN, number=fires * len(RULES_BOOK)),
-            _firing("", CLEAR, number=0),
-        ],
-    }
+    return trial(
+        (item for each in faults for item in each),
+        _firing("", BEGINS - 1, number=0),
+        *(_firing(alert_name(rule.id), BROKEN, number=fires) for rule in RULES_BOOK),
+        _firing("", BROKEN, number=fires * len(RULES_BOOK)),
+        _firing("", CLEAR, number=0),
+    )
 
 
 @needs_promtool
 def test_a_rule_of_the_user_has_an_alert(tmp_path: Path) -> None:
     """A fault of no shipped rule fires the alert for such rules, with its severity."""
-    test = {
-        "interval": "1m",
-        "input_series": _input(fault("npu_hot", "warning")),
-        "promql_expr_test": [
-            _firing("HwCustomFault", BROKEN, number=1),
-            _firing("", BROKEN, number=1),
-            _firing("", CLEAR, number=0),
-        ],
-    }
+    test = trial(
+        fault("npu_hot", "warning"),
+        _firing("HwCustomFault", BROKEN, number=1),
+        _firing("", BROKEN, number=1),
+        _firing("", CLEAR, number=0),
+    )
     _promtool(tmp_path, [test])
 
 
@@ -191,22 +166,18 @@ def test_a_rule_of_the_user_has_an_alert(tmp_path: Path) -> None:
 def test_a_node_that_was_drained_and_deleted_is_not_missed(tmp_path: Path) -> None:
     """Neither a node that Kubernetes no longer has nor one that is cordoned has gone."""
     node = 'hw_node_info{job="hw-exporter",instance="n1:8080",node="n1"}'
-    for number, (info, cordoned) in enumerate(((None, None), (1, 1))):
-        test = {
-            "interval": "1m",
-            "input_series": _input(
-                (
-                    gauge(node, 1, None, None),
-                    gauge('kube_node_info{node="n1"}', 1, info, info),
-                    gauge('kube_node_spec_unschedulable{node="n1"}', 0, cordoned, cordoned),
-                )
+    tests = [
+        trial(
+            (
+                gauge(node, 1, None, None),
+                gauge('kube_node_info{node="n1"}', 1, info, info),
+                gauge('kube_node_spec_unschedulable{node="n1"}', 0, cordoned, cordoned),
             ),
-            "promql_expr_test": [
-                _firing("", BEFORE + minute, number=0) for minute in (5, 20, 40, 100)
-            ],
-        }
-        (tmp_path / str(number)).mkdir()
-        _promtool(tmp_path / str(number), [test])
+            *(_firing("", BEFORE + minute, number=0) for minute in (5, 20, 40, 100)),
+        )
+        for info, cordoned in ((None, None), (1, 1))
+    ]
+    _promtool(tmp_path, tests)
 
 
 @needs_promtool
@@ -234,20 +205,13 @@ def test_texts_name_the_hardware(tmp_path: Path) -> None:
         ),
         "runbook_url": "http:///runbooks/gpu_lost",
     }
-    test = {
-        "interval": "1m",
-        "input_series": _input(
-            (*fault("gpu_lost", "critical")[:2], *symptom, gauge(told, None, 1, None, SHORT))
-        ),
-        "alert_rule_test": [
-            {
-                "eval_time": f"{BROKEN}m",
-                "alertname": "HwGpuLost",
-                "exp_alerts": [{"exp_labels": labels, "exp_annotations": texts}],
-            }
-        ],
+    told_alert = {
+        "eval_time": f"{BROKEN}m",
+        "alertname": "HwGpuLost",
+        "exp_alerts": [{"exp_labels": labels, "exp_annotations": texts}],
     }
-    _promtool(tmp_path, [test])
+    series = (*fault("gpu_lost", "critical")[:2], *symptom, gauge(told, None, 1, None, SHORT))
+    _promtool(tmp_path, [trial(series, alert_rule_test=[told_alert])])
 
 
 def _series_of(page: str, values: str) -> list[Series]:
@@ -272,24 +236,16 @@ def test_nothing_fires_for_gpus_cut_into_instances(nvml: NvmlLibrary, tmp_path: 
     markers = {"gpu": {"driver_markers": [str(nvml.scenario)]}}
     with Program(tmp_path / "program", markers, environment=nvml.environment) as program:
         text = program.page_with("hw_gpu_mig_info").text
-    test = {
-        "interval": "1m",
-        "input_series": _input(_series_in(text, "{}x90")),
-        "promql_expr_test": [_firing_like("HwGpu.*", minute, number=0) for minute in (10, 90)],
-    }
-    _promtool(tmp_path, [test])
+    silent = (_firing("HwGpu.*", minute, number=0) for minute in (10, 90))
+    _promtool(tmp_path, [trial(_series_in(text, "{}x90"), *silent)])
 
 
 @needs_promtool
 @pytest.mark.parametrize("page", ["cpu_only.prom", "driver_gone.prom", "gpus_by_nvml.prom"])
 def test_nothing_fires_on_a_healthy_node(page: str, tmp_path: Path) -> None:
     """A node without GPUs and one with healthy GPUs raise no alert in three hours."""
-    test = {
-        "interval": "1m",
-        "input_series": _input(_series_of(page, "{}x180")),
-        "promql_expr_test": [_firing("", minute, number=0) for minute in (10, 100, 180)],
-    }
-    _promtool(tmp_path, [test])
+    silent = (_firing("", minute, number=0) for minute in (10, 100, 180))
+    _promtool(tmp_path, [trial(_series_of(page, "{}x180"), *silent)])
 
 
 @needs_promtool
@@ -303,12 +259,8 @@ def test_nothing_fires_when_the_exporter_restarts(tmp_path: Path) -> None:
         )
         for item in _series_of("gpus_by_nvml.prom", "{}")
     ]
-    test = {
-        "interval": "1m",
-        "input_series": _input(series),
-        "promql_expr_test": [_firing("", minute, number=0) for minute in (35, 65, 125, 170)],
-    }
-    _promtool(tmp_path, [test])
+    silent = (_firing("", minute, number=0) for minute in (35, 65, 125, 170))
+    _promtool(tmp_path, [trial(series, *silent)])
 
 
 def test_the_page_names_every_alert() -> None:

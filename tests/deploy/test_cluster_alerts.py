@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.deploy.alert_cases import BEFORE, DURING, SHORT, Series, began, fault, gauge, rollout
+from tests.deploy.alert_cases import BEFORE, DURING, SHORT, began, fault, gauge, rollout
 from tests.fakes.manifests import ROOT
-from tests.fakes.promtool import needs_promtool, run, written
+from tests.fakes.promtool import Series, gives, needs_promtool, run, trial, written
 
 RULES = ROOT / "deploy/prometheus"
 LINKS, MINUTE = "ib_port_down", 60
@@ -17,19 +17,9 @@ LINKS, MINUTE = "ib_port_down", 60
 
 def _silent(name: str, series: Iterable[Series]) -> dict[str, Any]:
     alerts = 'ALERTS{alertname=~"Hw(Many|FaultFollows|JobFails).*"}'
-    return {
-        "name": name,
-        "interval": "1m",
-        "input_series": [{"series": it.series, "values": it.values} for it in series],
-        "promql_expr_test": [
-            {
-                "expr": f"count({alerts}) or vector(0)",
-                "eval_time": f"{minute}m",
-                "exp_samples": [{"labels": "{}", "value": 0}],
-            }
-            for minute in (BEFORE + 1, BEFORE + 30, BEFORE + DURING - 1)
-        ],
-    }
+    minutes = (BEFORE + 1, BEFORE + 30, BEFORE + DURING - 1)
+    silent = (gives(f"count({alerts}) or vector(0)", minute, 0) for minute in minutes)
+    return trial(series, *silent, name=name)
 
 
 @needs_promtool
@@ -76,26 +66,15 @@ def test_nodes_of_two_clusters_may_have_the_same_name(tmp_path: Path) -> None:
         gauge(silenced, None, 1, None, SHORT),
         *(_down_since(cluster, at) for cluster, at in (("a", 5), ("b", 10))),
     ]
+    alerts = 'ALERTS{alertname="HwDiskIoErrors",alertstate="firing"}'
     text = f'ALERTS{{alertname="HwDiskIoErrors",alertstate="firing",cluster="a",{_OF_ALERT}}}'
-    test = {
-        "interval": "1m",
-        "input_series": [{"series": it.series, "values": it.values} for it in series],
-        "promql_expr_test": [
-            {
-                "expr": 'ALERTS{alertname="HwDiskIoErrors",alertstate="firing"}',
-                "eval_time": f"{broken}m",
-                "exp_samples": [{"labels": text, "value": 1}],
-            },
-            {
-                "expr": "sum by (cluster) (instance:hw_exporter_down:timestamp) / 60",
-                "eval_time": "15m",
-                "exp_samples": [
-                    {"labels": '{cluster="a"}', "value": 5},
-                    {"labels": '{cluster="b"}', "value": 10},
-                ],
-            },
-        ],
-    }
+    down = "sum by (cluster) (instance:hw_exporter_down:timestamp{%s}) / 60"
+    test = trial(
+        series,
+        gives(alerts, broken, 1, text),
+        gives(down % 'cluster="a"', 15, 5, '{cluster="a"}'),
+        gives(down % 'cluster="b"', 15, 10, '{cluster="b"}'),
+    )
     run(written(tmp_path / "t.yml", [RULES / "alerts.yml", RULES / "recording.yml"], [test]))
 
 

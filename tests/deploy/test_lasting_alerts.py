@@ -4,9 +4,9 @@ from pathlib import Path
 
 import yaml
 
-from tests.deploy.alert_cases import Series, always, gauge
+from tests.deploy.alert_cases import always, gauge
 from tests.fakes.manifests import ROOT
-from tests.fakes.promtool import needs_promtool, run, written
+from tests.fakes.promtool import Series, gives, needs_promtool, run, trial, written
 from tools.alerting.rules import alerts_by_hand
 
 RULES = ROOT / "deploy/prometheus"
@@ -23,21 +23,14 @@ def test_a_node_that_is_down_for_hours_stays_the_same_alert(tmp_path: Path) -> N
         gauge(f'hw_node_info{{{TARGET},node="n1"}}', 1, None, None, (60, minutes, 1)),
         always('up{job="hw-exporter",instance="10.0.0.2:8080"}', 1),
     )
+    alert = 'ALERTS{alertname="HwExporterDown"}'
     labels = f'alertname="HwExporterDown",alertstate="firing",{TARGET},node="n1"'
-    lasts = {"labels": f'ALERTS{{{labels},severity="warning"}}', "value": 1}
-    test = {
-        "interval": "1m",
-        "input_series": [{"series": it.series, "values": it.values} for it in series],
-        "promql_expr_test": [
-            {
-                "expr": 'ALERTS{alertname="HwExporterDown"}',
-                "eval_time": f"{minute}m",
-                "exp_samples": [lasts] if minute > 60 else [],
-            }
-            for minute in (59, 66, 6 * 60, 8 * 60, HOURS * 60)
-        ],
-    }
-    run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], [test]))
+    lasts = f'ALERTS{{{labels},severity="warning"}}'
+    expected = (
+        gives(alert, minute, 1 if minute > 60 else None, lasts)
+        for minute in (59, 66, 6 * 60, 8 * 60, HOURS * 60)
+    )
+    run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], [trial(series, *expected)]))
 
 
 def test_a_restart_of_prometheus_ends_no_alert() -> None:
@@ -60,19 +53,9 @@ def test_only_a_root_that_notifies_flaps(tmp_path: Path) -> None:
         active = f'hw_fault_active{{{labels},severity="{severity}",hw_name="NPU"}}'
         series.append(Series(active, " ".join(["1 0"] * 60)))
         series += (Series(f"{it}{{{labels}}}", " ".join(["1 _"] * 60)) for it in families)
-    test = {
-        "interval": "1m",
-        "input_series": [{"series": it.series, "values": it.values} for it in series],
-        "promql_expr_test": [
-            {
-                "expr": 'count by (fault) (ALERTS{alertname="HwFaultFlapping"})',
-                "eval_time": f"{minute}m",
-                "exp_samples": [{"labels": '{fault="npu_root"}', "value": 1}],
-            }
-            for minute in (90, 91)
-        ],
-    }
-    run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], [test]))
+    flapping = 'count by (fault) (ALERTS{alertname="HwFaultFlapping"})'
+    expected = (gives(flapping, minute, 1, '{fault="npu_root"}') for minute in (90, 91))
+    run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], [trial(series, *expected)]))
 
 
 def _by_hand(folder: Path) -> Path:

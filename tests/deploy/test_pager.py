@@ -25,7 +25,15 @@ from tests.fakes.pager import (
     twice_replay,
 )
 from tests.fakes.prometheus import RULES, why_not
-from tests.fakes.promtool import input_series, needs_promtool, run, samples, written
+from tests.fakes.promtool import (
+    gives,
+    input_series,
+    needs_promtool,
+    run,
+    samples,
+    trial,
+    written,
+)
 
 LONGEST_SECS = 900
 SILENT_SECS = 240
@@ -196,20 +204,9 @@ def _simulate(
 ) -> None:
     """Let promtool scrape these nodes; each expression gives this value at the end."""
     scrape, evaluation, _ = _shipped_waits()
-    test = {
-        "interval": f"{scrape}s",
-        "input_series": [
-            row for it in replays for row in input_series(list(_late_scrapes(it, scrape)))
-        ],
-        "promql_expr_test": [
-            {
-                "expr": expression,
-                "eval_time": "30m",
-                "exp_samples": [{"labels": "{}", "value": value}],
-            }
-            for expression in expressions
-        ],
-    }
+    series = (row for it in replays for row in input_series(list(_late_scrapes(it, scrape))))
+    expected = (gives(expression, 30, value) for expression in expressions)
+    test = trial(series, *expected, interval=f"{scrape}s")
     rules = [RULES / "alerts.yml", RULES / "recording.yml"]
     run(written(folder / "simulated.yml", rules, [test], f"{evaluation}s"))
 

@@ -12,7 +12,16 @@ from exporter.collectors.everything import rule_book
 from exporter.collectors.kernel_log.values import KernelLog
 from exporter.model.snapshot import Snapshot
 from tests.fakes.manifests import ROOT
-from tests.fakes.promtool import METRIC, input_series, needs_promtool, run, samples, written
+from tests.fakes.promtool import (
+    METRIC,
+    gives,
+    input_series,
+    needs_promtool,
+    run,
+    samples,
+    trial,
+    written,
+)
 from tests.fakes.virtual_node import VirtualNode, cpu_server, demo_node, page_of
 
 RULES = ROOT / "deploy/prometheus"
@@ -90,17 +99,8 @@ def test_an_hour_of_healthy_nodes_notifies_nobody(
     assert all(len(snapshots) >= HOUR / 15 for snapshots in hours.values())
     series = [row for each in hours.values() for row in input_series(list(_scrapes(each)))]
     assert len(series) > 30
-    test = {
-        "interval": f"{SCRAPE_SECS}s",
-        "input_series": series,
-        "promql_expr_test": [
-            {
-                "expr": _firing("critical|warning"),
-                "eval_time": "60m",
-                "exp_samples": [{"labels": "{}", "value": 0}],
-            }
-        ],
-    }
+    nobody = gives(_firing("critical|warning"), 60, 0)
+    test = trial(series, nobody, interval=f"{SCRAPE_SECS}s")
     rules = [RULES / "alerts.yml", RULES / "recording.yml"]
     run(written(tmp_path / "hour.yml", rules, [test], f"{SCRAPE_SECS}s"))
 

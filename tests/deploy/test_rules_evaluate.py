@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.deploy.alert_cases import Series
 from tests.fakes.manifests import ROOT
-from tests.fakes.promtool import needs_promtool, run, samples, written
+from tests.fakes.promtool import Series, gives, needs_promtool, run, samples, trial, written
 
 RULES = ROOT / "deploy/prometheus"
 PAGE = ROOT / "tests/golden/pages/node_of_gpus.prom"
@@ -112,19 +111,13 @@ def _series(name: str, labels: dict[str, str]) -> str:
 def test_no_rule_is_refused(files: tuple[str, ...], tmp_path: Path) -> None:
     """Each rule evaluates with causes and symptoms, while nodes are there in six ways, and not."""
     series = [Series(name, _PHASES.format(f"{value:g}")) for name, value in _cluster().items()]
-    test = {
-        "interval": "1m",
-        "input_series": [{"series": it.series, "values": it.values} for it in series],
-        "promql_expr_test": [
-            {
-                "expr": "count(hw_fault_active) > bool 0 or vector(0)",
-                "eval_time": f"{minute}m",
-                "exp_samples": [{"labels": "{}", "value": here}],
-            }
-            for minute, here in ((9, 1), (19, 0), (29, 1))
-        ],
-    }
-    run(written(tmp_path / "tests.yml", [RULES / name for name in files], [test]))
+    active = "count(hw_fault_active) > bool 0 or vector(0)"
+    expected = (gives(active, minute, here) for minute, here in ((9, 1), (19, 0), (29, 1)))
+    run(
+        written(
+            tmp_path / "tests.yml", [RULES / name for name in files], [trial(series, *expected)]
+        )
+    )
 
 
 @needs_promtool
@@ -134,15 +127,10 @@ def test_time_of_cpus_does_not_jump_with_their_number(
 ) -> None:
     """node_exporter's name never says that CPUs worked longer than time went by."""
     series = [
-        {"series": 'hw_cpu_seconds_total{node="n",mode="user"}', "values": "100000+60x20"},
-        {"series": 'hw_cpu_threads{node="n"}', "values": f"{before}x9 {after}x10"},
+        Series('hw_cpu_seconds_total{node="n",mode="user"}', "100000+60x20"),
+        Series('hw_cpu_threads{node="n"}', f"{before}x9 {after}x10"),
     ]
-    once = {
-        "expr": "sum(rate(node_cpu_seconds_total[5m])) <= bool 1",
-        "eval_time": "12m",
-        "exp_samples": [{"labels": "{}", "value": 1}],
-    }
-    test = {"interval": "1m", "input_series": series, "promql_expr_test": [once]}
+    test = trial(series, gives("sum(rate(node_cpu_seconds_total[5m])) <= bool 1", 12, 1))
     run(written(tmp_path / "tests.yml", [RULES / "compat-node.yml"], [test]))
 
 
@@ -154,7 +142,6 @@ def test_a_refused_rule_is_noticed(tmp_path: Path) -> None:
     rules.write_text(
         yaml.safe_dump({"groups": [{"name": "x", "rules": [{"record": "x", "expr": expr}]}]})
     )
-    series = [{"series": f'hw_fault_active{{fault="{it}"}}', "values": "1x5"} for it in "ab"]
-    test = {"interval": "1m", "input_series": series, "promql_expr_test": []}
+    test = trial(Series(f'hw_fault_active{{fault="{it}"}}', "1x5") for it in "ab")
     with pytest.raises(AssertionError, match="same labelset"):
         run(written(tmp_path / "tests.yml", [rules], [test]))

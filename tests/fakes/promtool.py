@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,32 @@ def written(
     return file
 
 
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One input series in promtool's notation."""
+
+    series: str
+    values: str
+
+
+def gives(expr: str, minute: float, value: float | None, labels: str = "{}") -> dict[str, Any]:
+    """That an expression has one sample of this value at this minute; None for no sample."""
+    samples = [] if value is None else [{"labels": labels, "value": value}]
+    return {"expr": expr, "eval_time": f"{minute}m", "exp_samples": samples}
+
+
+def trial(
+    series: Iterable[Series], *expected: dict[str, Any], interval: str = "1m", **more: Any
+) -> dict[str, Any]:
+    """A unit test: what is expected of these series; `more` are further keys of promtool's."""
+    return {
+        "interval": interval,
+        "input_series": [{"series": it.series, "values": it.values} for it in series],
+        "promql_expr_test": list(expected),
+        **more,
+    }
+
+
 def quoted(text: str) -> str:
     """The value of a label as PromQL has it."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
@@ -52,13 +79,10 @@ def samples(page: str) -> Mapping[str, float]:
     return found
 
 
-def input_series(scrapes: Sequence[Mapping[str, float]]) -> list[dict[str, str]]:
-    """What was scraped one after another, as promtool wants it: one row for each series."""
+def input_series(scrapes: Sequence[Mapping[str, float]]) -> list[Series]:
+    """What was scraped one after another, series by series."""
     names = dict.fromkeys(name for scrape in scrapes for name in scrape)
-    return [
-        {"series": name, "values": _values(scrape.get(name) for scrape in scrapes)}
-        for name in names
-    ]
+    return [Series(name, _values(scrape.get(name) for scrape in scrapes)) for name in names]
 
 
 def _values(values: Iterable[float | None]) -> str:
