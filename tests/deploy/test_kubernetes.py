@@ -128,26 +128,6 @@ def test_the_runtime_class_gets_a_daemonset_of_its_own(tmp_path: Path) -> None:
     assert len([it for it in manifests if it["kind"] in ("Namespace", "Service")]) == 2
 
 
-def test_the_guide_also_configures_the_daemonset_of_the_runtime_class(tmp_path: Path) -> None:
-    """What the guide replaces and patches is the same on the nodes with GPUs."""
-    (tmp_path / "hw-exporter").symlink_to(ROOT)
-    (tmp_path / "config.toml").write_text("[server]\nport = 9000\n")
-    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(_kustomization_of_the_guide()))
-    manifests = rendered(tmp_path)
-    assert config_of(manifests) == "[server]\nport = 9000\n"
-    name = the("ConfigMap", manifests)["metadata"]["name"]
-    pods = [it["spec"]["template"]["spec"] for it in manifests if it["kind"] == "DaemonSet"]
-    assert len(pods) == 2
-    for pod in pods:
-        volumes = {volume["name"]: volume for volume in pod["volumes"]}
-        assert volumes["config"]["configMap"]["name"] == name
-        env = pod["containers"][0]["env"]
-        assert {"name": "APP__NODE_CONDITIONS__DRY_RUN", "value": "false"} in env
-        wanted = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-        (term,) = wanted["nodeSelectorTerms"]
-        assert [it["key"] for it in term["matchExpressions"]] == ["nvidia.com/gpu.present", "type"]
-
-
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_version_is_ours(folder: str) -> None:
     """The image has the version of this tree."""
@@ -249,27 +229,26 @@ def test_monitors_keep_our_labels(kind: str, tmp_path: Path) -> None:
     assert monitor["spec"]["selector"]["matchLabels"].items() <= labels.items()
 
 
-def test_conditions_need_one_right_only(tmp_path: Path) -> None:
-    """Patching the status of nodes, and the policy that makes it the own node, are all."""
-    manifests = rendered_with(["node-conditions"], "base", tmp_path)
-    assert the("ClusterRole", manifests)["rules"] == [
-        {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]}
+@pytest.mark.parametrize(
+    ("component", "role", "resource", "verb"),
+    [
+        ("node-conditions", "ClusterRole", "nodes/status", "patch"),
+        ("node-events", "Role", "events", "create"),
+    ],
+)
+def test_what_writes_to_the_api_needs_one_right_only(
+    component: str, role: str, resource: str, verb: str, tmp_path: Path
+) -> None:
+    """A verb on a resource, for our account, is all; what is about Events stays in a namespace."""
+    manifests = rendered_with([component], "base", tmp_path)
+    assert the(role, manifests)["rules"] == [
+        {"apiGroups": [""], "resources": [resource], "verbs": [verb]}
     ]
     account = the("ServiceAccount", manifests)["metadata"]
-    (subject,) = the("ClusterRoleBinding", manifests)["subjects"]
+    (subject,) = the(f"{role}Binding", manifests)["subjects"]
     assert (subject["namespace"], subject["name"]) == (account["namespace"], account["name"])
-
-
-def test_events_need_one_right_only(tmp_path: Path) -> None:
-    """Creating Events in the namespace of those about nodes, for our account, is all."""
-    manifests = rendered_with(["node-events"], "base", tmp_path)
-    assert the("Role", manifests)["rules"] == [
-        {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}
-    ]
-    account = the("ServiceAccount", manifests)["metadata"]
-    (subject,) = the("RoleBinding", manifests)["subjects"]
-    assert (subject["namespace"], subject["name"]) == (account["namespace"], account["name"])
-    assert not {"ClusterRole", "ClusterRoleBinding"} & {it["kind"] for it in manifests}
+    bindings = {it["kind"] for it in manifests if it["kind"].endswith("RoleBinding")}
+    assert bindings == {f"{role}Binding"}
 
 
 def test_the_policy_knows_our_account_and_our_conditions(tmp_path: Path) -> None:
@@ -330,18 +309,25 @@ def _kustomization_of_the_guide() -> Manifest:
 
 
 def test_the_kustomization_of_the_guide_does_what_it_says(tmp_path: Path) -> None:
-    """All pieces of the guide together name the image, replace the file and patch what they say."""
+    """All pieces of the guide together replace the file, and patch the pods of both DaemonSets."""
     (tmp_path / "hw-exporter").symlink_to(ROOT)
     (tmp_path / "config.toml").write_text("[server]\nport = 9000\n")
     (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(_kustomization_of_the_guide()))
     manifests = rendered(tmp_path)
-    names = ("DaemonSet", "hw-exporter-gpu")
-    manifests = [it for it in manifests if (it["kind"], it["metadata"]["name"]) != names]
-    container = container_of(manifests)
-    assert container["image"].startswith("registry.example/hw-exporter:")
     assert config_of(manifests) == "[server]\nport = 9000\n"
-    assert {"name": "APP__NODE_CONDITIONS__DRY_RUN", "value": "false"} in container["env"]
+    config = the("ConfigMap", manifests)["metadata"]["name"]
+    sets = [it["spec"] for it in manifests if it["kind"] == "DaemonSet"]
+    assert len(sets) == 2
+    for spec in sets:
+        pod = spec["template"]["spec"]
+        (container,) = pod["containers"]
+        assert {it["name"]: it for it in pod["volumes"]}["config"]["configMap"]["name"] == config
+        assert container["image"].startswith("registry.example/hw-exporter:")
+        assert {"name": "APP__NODE_CONDITIONS__DRY_RUN", "value": "false"} in container["env"]
+        wanted = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        (term,) = wanted["nodeSelectorTerms"]
+        assert [it["key"] for it in term["matchExpressions"]] == ["nvidia.com/gpu.present", "type"]
+        assert "release" not in spec["selector"]["matchLabels"]
     monitor = the("PodMonitor", manifests)
     assert monitor["metadata"]["labels"]["release"] == "kube-prometheus-stack"
     assert monitor["spec"]["podMetricsEndpoints"][0]["scheme"] == "https"
-    assert "release" not in the("DaemonSet", manifests)["spec"]["selector"]["matchLabels"]
