@@ -1,6 +1,5 @@
 """Rights of the components gpu-sharing and ebpf, taken away one by one: what the pod then says."""
 
-import copy
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +10,7 @@ from tests.deploy.busy_node import CAPTURE, TRAINING, cgroup_hierarchy, names, p
 from tests.fakes import hami
 from tests.fakes.host_tree import HostTree, gpu_node, quick_folder
 from tests.fakes.image import Image
-from tests.fakes.manifests import Manifest, container_of, pod_of, rendered_with, why_not
+from tests.fakes.manifests import Manifest, container_of, pod_of, rendered_with, why_not, without
 from tests.fakes.nvml_library import CAPTURES, NvmlLibrary
 from tests.fakes.pods import running_pod
 from tests.fakes.system_bus import SystemBus
@@ -35,18 +34,6 @@ def _with(component: str, scratch: Path) -> list[Manifest]:
     return rendered_with([component], "overlays/standard", scratch)
 
 
-def _without(name: str, manifests: list[Manifest]) -> list[Manifest]:
-    """The same manifests without one right; with all of them where the name is empty."""
-    less = copy.deepcopy(manifests)
-    container = container_of(less)
-    kind, _, what = name.partition(" ")
-    if kind == "volume":
-        container["volumeMounts"] = [it for it in container["volumeMounts"] if it["name"] != what]
-    elif kind:
-        container["securityContext"]["capabilities"]["add"].remove(what)
-    return less
-
-
 def _also(manifests: list[Manifest], name: str, path: Path, inside: str) -> None:
     """Show the container a file or folder of the test."""
     pod_of(manifests)["volumes"].append({"name": name, "folder": str(path)})
@@ -67,7 +54,7 @@ def test_quotas_of_hami_need_its_folder(
     tree.write(names())
     limits = hami.region({_first_uuid(): (8 * GIB, 30)})
     hami.container(tree.host, TRAINING, "trainer", limits)
-    manifests = _without(dropped, _with("gpu-sharing", tmp_path / "form"))
+    manifests = without(dropped, _with("gpu-sharing", tmp_path / "form"))
     with process_in_a_pod() as pid:
         nvml.say(f"device.0.compute_processes = {pid}:{1024**2}", capture=CAPTURE)
         with running_pod(manifests, image, tree, tmp_path / "pod", nvml) as pod:
@@ -83,7 +70,7 @@ def test_quotas_of_hami_need_its_folder(
 @pytest.mark.parametrize("dropped", ["", "volume dbus"])
 def test_services_need_the_system_bus(dropped: str, image: Image, tmp_path: Path) -> None:
     """A service that failed on the node is told where the directory of the bus is mounted."""
-    manifests = _without(dropped, _with("services", tmp_path / "form"))
+    manifests = without(dropped, _with("services", tmp_path / "form"))
     with TemporaryDirectory(dir=quick_folder()) as folder:  # paths of sockets are short
         tree = gpu_node(Path(folder))
         tree.write({"/run/units/kubelet": "failed failed enabled exit-code"})
@@ -111,7 +98,7 @@ def test_counted_calls_need_each_right(dropped: str, image: Image, tmp_path: Pat
     bpftrace.chmod(0o755)
     own_sys = tmp_path / "sys"
     (own_sys / "kernel/tracing").mkdir(parents=True)
-    manifests = _without(dropped, _with("ebpf", tmp_path / "form"))
+    manifests = without(dropped, _with("ebpf", tmp_path / "form"))
     _also(manifests, "bpftrace", bpftrace, "/usr/bin/bpftrace")
     with running_pod(manifests, image, tree, tmp_path / "pod", own_sys=own_sys) as pod:
         page = pod.page(r'hw_exporter_source_outcome\{.*source="ebpf"')

@@ -1,6 +1,5 @@
 """Every right of a pod, taken away: exactly what the table says is lost."""
 
-import copy
 import fnmatch
 import json
 import os
@@ -38,6 +37,7 @@ from tests.fakes.manifests import (
     rendered,
     rendered_with,
     why_not,
+    without,
 )
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.pods import Pod, running_pod
@@ -78,30 +78,6 @@ ON_METRICS = [
 ]
 
 
-def _without(name: str, manifests: list[Manifest]) -> list[Manifest]:
-    """The same manifests without one right."""
-    less = copy.deepcopy(manifests)
-    pod, container = pod_of(less), container_of(less)
-    kind, _, what = name.partition(" ")
-    if kind == "hostPID":
-        del pod["hostPID"]
-    elif kind == "capability":
-        container["securityContext"]["capabilities"]["add"].remove(what)
-    elif kind == "user":
-        pod["securityContext"].update(runAsUser=65534, runAsGroup=65534)
-    elif kind == "privileged":
-        container["securityContext"].update(privileged=False)
-    elif kind == "variable":
-        # The image asks for it too; this is how one takes it back.
-        next(item for item in container["env"] if item["name"] == what)["value"] = "void"
-    else:
-        assert kind == "volume"
-        mounts = [mount for mount in container["volumeMounts"] if mount["name"] != what]
-        assert len(mounts) < len(container["volumeMounts"])
-        container["volumeMounts"] = mounts
-    return less
-
-
 def _form_of(right: Right, scratch: Path) -> list[Manifest]:
     """The manifests that grant this right."""
     kind, _, name = right.granted_by.partition("/")
@@ -111,7 +87,7 @@ def _form_of(right: Right, scratch: Path) -> list[Manifest]:
         return rendered_with(["filesystems"], "overlays/standard", scratch)
     manifests = rendered(KUBERNETES / "overlays" / _profile(right))
     if right.name in DEVICES:  # the fake node's /dev cannot be shown below its root
-        return _without("volume root", manifests)
+        return without("volume root", manifests)
     return manifests
 
 
@@ -192,7 +168,7 @@ def pages(pods: _Pods, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Ri
     for right in ON_METRICS:
         manifests = _form_of(right, tmp_path_factory.mktemp("form"))
         pods.start(_everything(right), manifests)
-        pods.start(right.name, _without(right.name, manifests))
+        pods.start(right.name, without(right.name, manifests))
     return lambda right: [pods.page(_everything(right)), pods.page(right.name)]
 
 
@@ -268,7 +244,7 @@ def test_without_state_faults_begin_anew(
     """A fault keeps its beginning over a restart of the pod only where the volume is."""
     manifests = rendered(KUBERNETES / "overlays/standard")
     if not has_state:
-        manifests = _without("volume state", manifests)
+        manifests = without("volume state", manifests)
     nvml.say("device.3.any = error 15", capture=CAPTURE)
     begun = []
     for _ in range(2):

@@ -1,5 +1,6 @@
 """What kustomize makes of our manifests, as plain values."""
 
+import copy
 import os
 import shutil
 import subprocess
@@ -76,3 +77,29 @@ def config_of(manifests: list[Manifest]) -> str:
     """The text of the configuration file."""
     text: str = the("ConfigMap", manifests)["data"]["config.toml"]
     return text
+
+
+def without(name: str, manifests: list[Manifest]) -> list[Manifest]:
+    """A copy of the manifests without one right, as docs/RIGHTS.md names it; all for no name."""
+    less = copy.deepcopy(manifests)
+    pod, container = pod_of(less), container_of(less)
+    kind, _, what = name.partition(" ")
+    if not kind:
+        return less
+    if kind == "hostPID":
+        del pod["hostPID"]
+    elif kind == "capability":
+        container["securityContext"]["capabilities"]["add"].remove(what)
+    elif kind == "user":
+        pod["securityContext"].update(runAsUser=65534, runAsGroup=65534)
+    elif kind == "privileged":
+        container["securityContext"].update(privileged=False)
+    elif kind == "variable":
+        # The image asks for it too; this is how one takes it back.
+        next(item for item in container["env"] if item["name"] == what)["value"] = "void"
+    else:
+        assert kind == "volume"
+        mounts = [mount for mount in container["volumeMounts"] if mount["name"] != what]
+        assert len(mounts) < len(container["volumeMounts"])
+        container["volumeMounts"] = mounts
+    return less
