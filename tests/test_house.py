@@ -4,6 +4,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,6 +45,12 @@ CALLS_ALLOWED_IN = {
 }
 
 
+@cache
+def _tree(path: Path) -> ast.Module:
+    """The module, parsed once for all tests."""
+    return ast.parse(path.read_text("utf-8"))
+
+
 def _named(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
@@ -66,7 +73,7 @@ def test_a_function_fits_on_a_screen() -> None:
     too_long = [
         f"{_named(path)}: {node.name} ({_length(node)})"
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(_tree(path))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         and _length(node) > MAX_FUNCTION_LINES
     ]
@@ -79,7 +86,7 @@ def test_what_is_dangerous_has_one_place() -> None:
     wrong = [
         (place, name)
         for place, path in ((_named(path), path) for path in MODULES)
-        for name in _used(ast.parse(path.read_text("utf-8"))) & allowed.keys()
+        for name in _used(_tree(path)) & allowed.keys()
         if not place.startswith(allowed[name])
     ]
     assert not wrong
@@ -111,7 +118,7 @@ def test_docstrings_are_no_riddles() -> None:
     texts = (
         (path, node.value.value)
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(_tree(path))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     )
     riddles = [(_named(path), text) for path, text in texts if RIDDLE.search(str(text))]
@@ -120,10 +127,8 @@ def test_docstrings_are_no_riddles() -> None:
 
 def test_a_class_name_means_one_thing() -> None:
     """No two classes of the program have the same name."""
-    tree = (ast.parse(path.read_text("utf-8")) for path in MODULES)
-    names = Counter(
-        node.name for module in tree for node in ast.walk(module) if isinstance(node, ast.ClassDef)
-    )
+    nodes = (node for path in MODULES for node in ast.walk(_tree(path)))
+    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
     assert {name for name, count in names.items() if count > 1} == set()
 
 

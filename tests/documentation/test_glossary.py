@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,11 @@ QUOTED_IN = {"docs/glossary.md", "CHANGELOG.md"}
 """The pages that name old words as such."""
 
 
-def _tokens(name: str) -> list[str]:
+@cache
+def _tokens(name: str) -> frozenset[str]:
     """Return the words of a name in snake case or camel case."""
     parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)
-    return [part.lower() for part in parts]
+    return frozenset(part.lower() for part in parts)
 
 
 def _names(tree: ast.AST) -> Iterator[str]:
@@ -55,7 +57,7 @@ def _names(tree: ast.AST) -> Iterator[str]:
 
 def _refused_names(path: Path) -> set[str]:
     names = {path.stem, *_names(ast.parse(path.read_text("utf-8")))}
-    return {name for name in names if NAMES.intersection(_tokens(name))}
+    return {name for name in names if NAMES & _tokens(name)}
 
 
 def _phrases(text: str) -> set[str]:
