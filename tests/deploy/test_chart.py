@@ -8,9 +8,10 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
+from exporter.toml import tomllib
 from tests.deploy.test_kubernetes import FOREIGN_GROUPS, MINORS
 from tests.fakes import helm, manifests
-from tests.fakes.manifests import KUBERNETES, Manifest, rendered_with
+from tests.fakes.manifests import KUBERNETES, Manifest, container_of, rendered_with, the
 
 pytestmark = [
     pytest.mark.skipif(helm.why_not() is not None, reason=f"chart: {helm.why_not()}"),
@@ -19,150 +20,10 @@ pytestmark = [
 
 NAMESPACE: dict[str, Any] = {"namespace": {"create": True}}
 ON: dict[str, Any] = {"enabled": True}
-PAIRS: dict[str, tuple[str, list[str], dict[str, Any]]] = {
-    "minimal": ("minimal", [], {"profile": "minimal"}),
-    "standard": ("standard", [], {}),
-    "full": ("full", [], {"profile": "full"}),
-    "pod-monitor": ("standard", ["pod-monitor"], {"podMonitor": ON}),
-    "service-monitor": ("standard", ["service-monitor"], {"serviceMonitor": ON}),
-    "prometheus-rule": ("standard", ["prometheus-rule"], {"prometheusRule": ON}),
-    "alertmanager-config": (
-        "standard",
-        ["alertmanager-config"],
-        {"alertmanagerConfig": ON},
-    ),
-    "dashboards": ("standard", ["dashboards"], {"dashboards": ON}),
-    "network-policy": ("standard", ["network-policy"], {"networkPolicy": ON}),
-    "node-conditions": (
-        "minimal",
-        ["node-conditions"],
-        {"profile": "minimal", "nodeConditions": ON},
-    ),
-    "node-events": (
-        "minimal",
-        ["node-events"],
-        {"profile": "minimal", "nodeConditions": {"events": True}},
-    ),
-    "node-labels": ("standard", ["node-labels"], {"nodeConditions": {"labels": True}}),
-    "tls": ("standard", ["tls"], {"tls": ON}),
-    "filesystems": ("standard", ["filesystems"], {"filesystems": True}),
-    "services": ("standard", ["services"], {"services": True}),
-    "gpu-sharing": ("standard", ["gpu-sharing"], {"gpuSharing": True}),
-    "ebpf": ("standard", ["ebpf"], {"ebpf": ON}),
-    "ebpf-full": (
-        "full",
-        ["ebpf", "gpu-sharing"],
-        {"profile": "full", "ebpf": ON, "gpuSharing": True},
-    ),
-    "priority": ("standard", ["priority"], {"priorityClassName": "system-node-critical"}),
-    "scrape-annotations": ("standard", ["scrape-annotations"], {"scrapeAnnotations": True}),
-    "runtime-class": ("standard", ["runtime-class"], {"runtimeClass": ON}),
-}
-"""A profile and components of kustomize, and the values that say the same."""
-
-REFUSED: dict[str, dict[str, Any]] = {
-    "profile": {"profile": "everything"},
-    "image": {"image": {"repository": ""}},
-    "pullPolicy": {"image": {"pullPolicy": "Sometimes"}},
-    "enabled": {"podMonitor": {"enabled": "yes"}},
-    "interval": {"podMonitor": {"interval": "often"}},
-    "maxUnavailable": {"maxUnavailable": "many"},
-    "kafka": {"kafka": True},
-    "secretName": {"tls": {"secretName": "Not A Name"}},
-    "env": {"env": [{"name": "APP SERVER"}]},
-}
-
 MINIMAL: dict[str, Any] = {"profile": "minimal"}
 OLDEST = "1.25.0"
-FORBIDDEN: list[tuple[dict[str, Any], str]] = [
-    (
-        MINIMAL | {"gpuSharing": True},
-        (
-            "gpuSharing needs the profile standard or full: the profile minimal runs without root"
-            " and cannot read the directories of HAMi and MPS."
-        ),
-    ),
-    (
-        MINIMAL | {"nodeConditions": {"labels": True}},
-        (
-            "nodeConditions.labels needs the profile standard or full: the profile minimal runs"
-            " without root and cannot write the directory of node-feature-discovery."
-        ),
-    ),
-    (
-        MINIMAL | {"ebpf": ON},
-        (
-            "ebpf.enabled needs the profile standard or full: bpftrace runs as root only, and the"
-            " profile minimal runs without root."
-        ),
-    ),
-    (
-        {"podMonitor": ON, "serviceMonitor": ON},
-        (
-            "podMonitor.enabled and serviceMonitor.enabled exclude each other: every pod would be"
-            " scraped twice."
-        ),
-    ),
-    (
-        {"podMonitor": ON, "scrapeAnnotations": True},
-        "scrapeAnnotations and a monitor exclude each other: every pod would be scraped twice.",
-    ),
-    (
-        {"serviceMonitor": ON, "scrapeAnnotations": True},
-        "scrapeAnnotations and a monitor exclude each other: every pod would be scraped twice.",
-    ),
-    (
-        {"networkPolicy": ON, "nodeConditions": ON},
-        (
-            "networkPolicy.enabled and nodeConditions exclude each other: the policy allows"
-            " no connection to the API server."
-        ),
-    ),
-    (
-        {"kubernetes": "1.29.9", "nodeConditions": ON},
-        (
-            "nodeConditions needs Kubernetes 1.30 or newer, and this is v1.29.9: without"
-            " ValidatingAdmissionPolicy the pods could write about every node."
-        ),
-    ),
-    (
-        {"podMonitor": {"enabled": True, "interval": "5s"}},
-        (
-            "podMonitor.scrapeTimeout is 10s, but must not be longer than podMonitor.interval, 5s:"
-            " the Prometheus operator would ignore the monitor."
-        ),
-    ),
-    (
-        {"image": {"repository": "example:5000/hw-exporter@sha256:0123"}},
-        (
-            'image.repository is "example:5000/hw-exporter@sha256:0123", but tag and digest'
-            " belong in image.tag, such as 0.1.0@sha256:DIGEST."
-        ),
-    ),
-    (
-        {"image": {"tag": "sha256:0123"}},
-        (
-            'image.tag is "sha256:0123", but must be a tag such as 0.1.0, with or without a digest'
-            " after it: 0.1.0@sha256:DIGEST."
-        ),
-    ),
-    (
-        {"env": [{"name": "NVIDIA_MIG_MONITOR_DEVICES", "value": "all"}]},
-        (
-            "env: NVIDIA_MIG_MONITOR_DEVICES needs the profile full: the NVIDIA runtime grants it"
-            " to privileged pods only."
-        ),
-    ),
-    (
-        {"resources": {"limits": {"cpu": "1x"}}},
-        'resources.limits.cpu is "1x", but must be a quantity such as 200m or 256Mi.',
-    ),
-    (
-        {"ebpf": {"resources": {"requests": {"memory": "256 Mi"}}}},
-        'ebpf.resources.requests.memory is "256 Mi", but must be a quantity such as 200m or 256Mi.',
-    ),
-]
-"""Values that the manual forbids, and the sentence with which the chart refuses them."""
+CASES = tomllib.loads(Path(__file__).with_name("chart.toml").read_text("utf-8"))
+PAIRS: dict[str, dict[str, Any]] = CASES["pairs"]
 
 
 def _alike(objects: list[Manifest]) -> dict[tuple[str, str], Manifest]:
@@ -193,17 +54,17 @@ def _without_hash(template: Manifest) -> None:
 def test_every_component_has_a_value() -> None:
     """Each profile and each component of kustomize is in the table."""
     there = {path.name for path in (KUBERNETES / "components").iterdir()}
-    assert {name for _, names, _ in PAIRS.values() for name in names} == there
+    assert {name for pair in PAIRS.values() for name in pair["components"]} == there
     profiles = {path.name for path in (KUBERNETES / "overlays").iterdir()}
-    assert {profile for profile, _, _ in PAIRS.values()} == profiles
+    assert {pair["profile"] for pair in PAIRS.values()} == profiles
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_chart_says_what_kustomize_says(name: str, tmp_path: Path) -> None:
     """Values and components make the same objects, field by field."""
-    profile, components, values = PAIRS[name]
-    theirs = _alike(helm.rendered(**values, **NAMESPACE))
-    ours = _alike(rendered_with(components, f"overlays/{profile}", tmp_path))
+    pair = PAIRS[name]
+    theirs = _alike(helm.rendered(**pair["values"], **NAMESPACE))
+    ours = _alike(rendered_with(pair["components"], f"overlays/{pair['profile']}", tmp_path))
     assert theirs.keys() == ours.keys()
     for key, item in ours.items():
         assert theirs[key] == item, key
@@ -283,9 +144,9 @@ def test_both_daemonsets_keep_the_affinity_of_the_user() -> None:
 def _everything() -> dict[str, Any]:
     """All values that may be set together; names of digits are names too."""
     values: dict[str, Any] = {}
-    for name, (_, _, chosen) in PAIRS.items():
+    for name, pair in PAIRS.items():
         if name not in {"network-policy", "scrape-annotations", "service-monitor"}:
-            values |= chosen
+            values |= pair["values"]
     return values | {
         "profile": "standard",
         "nodeConditions": {"enabled": True, "events": True, "labels": True},
@@ -313,18 +174,18 @@ def test_everything_at_once_is_valid() -> None:
         assert item["metadata"].get("namespace", "12345") in {"12345", "default"}
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", CASES["refused"])
 def test_wrong_values_are_refused_with_a_sentence(name: str) -> None:
     """The schema names the value that is wrong."""
-    said = helm.refused(**REFUSED[name])
+    said = helm.refused(**CASES["refused"][name])
     assert "values don't meet the specifications of the schema" in said
     assert name in said
 
 
-@pytest.mark.parametrize(("values", "sentence"), FORBIDDEN)
-def test_what_the_manual_forbids_is_refused(values: dict[str, Any], sentence: str) -> None:
+@pytest.mark.parametrize("case", CASES["forbidden"], ids=lambda case: case["sentence"][:40])
+def test_what_the_manual_forbids_is_refused(case: dict[str, Any]) -> None:
     """The chart says the one sentence, and nothing else that is wrong."""
-    assert _sentences(helm.refused(**values)) == [sentence]
+    assert _sentences(helm.refused(**case["values"])) == [case["sentence"]]
 
 
 def test_all_mistakes_are_said_at_once() -> None:
@@ -348,9 +209,7 @@ def test_quantities_are_accepted(cpu: Any) -> None:
     """Every notation that Kubernetes accepts is rendered as it was given."""
     memory = 268435456
     sets = helm.rendered(resources={"limits": {"cpu": cpu, "memory": memory}})
-    (pods,) = (it for it in sets if it["kind"] == "DaemonSet")
-    (container,) = pods["spec"]["template"]["spec"]["containers"]
-    limits = container["resources"]["limits"]
+    limits = container_of(sets)["resources"]["limits"]
     assert limits["cpu"] == cpu
     assert float(limits["memory"]) == memory
 
@@ -368,18 +227,15 @@ def test_only_node_conditions_need_kubernetes_1_30(minor: str) -> None:
 def test_a_variable_of_the_user_replaces_that_of_the_chart() -> None:
     """No name is twice in the environment, which server-side apply refuses."""
     theirs = [{"name": "APP__SOURCES__DISABLED", "value": "ipmi"}]
-    (pods,) = (
-        it for it in helm.rendered(filesystems=True, env=theirs) if it["kind"] == "DaemonSet"
-    )
-    (container,) = pods["spec"]["template"]["spec"]["containers"]
+    container = container_of(helm.rendered(filesystems=True, env=theirs))
     found = [it for it in container["env"] if it["name"] == theirs[0]["name"]]
     assert found == theirs
 
 
 def test_ebpf_has_no_apparmor_profile_on_old_kubernetes() -> None:
     """Before 1.30 the annotation of AppArmor says what the field says later."""
-    (pods,) = (it for it in helm.rendered(OLDEST, ebpf=ON) if it["kind"] == "DaemonSet")
-    annotations = pods["spec"]["template"]["metadata"]["annotations"]
+    pods = the("DaemonSet", helm.rendered(OLDEST, ebpf=ON))["spec"]["template"]
+    annotations = pods["metadata"]["annotations"]
     key = "container.apparmor.security.beta.kubernetes.io/hw-exporter"
     assert annotations[key] == "unconfined"
 
