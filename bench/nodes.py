@@ -117,12 +117,7 @@ def add_processes(tree: HostTree, count: int) -> None:
 def _settings(tree: HostTree, interval_secs: float, more: Changes) -> Changes:
     return {
         "metrics": {"collect_interval_secs": interval_secs},
-        "sources": {
-            "proc_root": str(tree.proc),
-            "sys_root": str(tree.sys),
-            "host_root": str(tree.host),
-            "cpu_model_probe": True,
-        },
+        "sources": {**tree.roots, "cpu_model_probe": True},
         "kernel_log": {"enabled": True, "path": str(_kernel_log(tree))},
         **more,
     }

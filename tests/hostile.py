@@ -69,11 +69,7 @@ class HostileNode:
         """The program on this node, with series for single processes."""
         changes: dict[str, dict[str, Any]] = {
             "metrics": {"collect_interval_secs": interval_secs},
-            "sources": {
-                "proc_root": str(self.tree.proc),
-                "sys_root": str(self.tree.sys),
-                "host_root": str(self.tree.host),
-            },
+            "sources": self.tree.roots,
             "processes": {"per_pid": True, "pod_uids": True, "slurm_jobs": True},
             "kernel_log": {"enabled": True, "path": str(self.kernel_log)},
             "gpu": {

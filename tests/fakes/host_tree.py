@@ -39,6 +39,15 @@ class HostTree:
         """In the place of /."""
         return self.folder / "root"
 
+    @property
+    def roots(self) -> dict[str, str]:
+        """The keys of the section `sources` by which a program reads this tree."""
+        return {
+            "proc_root": str(self.proc),
+            "sys_root": str(self.sys),
+            "host_root": str(self.host),
+        }
+
     def write(self, files: Mapping[str, str]) -> None:
         """Write files by their real absolute path, as `/proc/uptime`."""
         for path, text in files.items():

@@ -197,11 +197,7 @@ def cpu_server(
 
     tables = {
         "gpu": {"driver_markers": ["/nowhere/driver"], "smi_paths": ["/nowhere/nvidia-smi"]},
-        "sources": {
-            "proc_root": str(tree.proc),
-            "sys_root": str(tree.sys),
-            "host_root": str(tree.host),
-        },
+        "sources": tree.roots,
         "kernel_log": {"path": str(pipe)},
     }
     try:
