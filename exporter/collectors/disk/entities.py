@@ -56,8 +56,8 @@ def nvme_fields(snapshot: Snapshot) -> Mapping[str, Mapping[str, Value]]:
         if is_hottest and sensor.hw_name == "nvme" and sensor.value is not None:
             found.setdefault(sensor.hw_id, {}).update(
                 temperature_celsius=sensor.value,
-                temperature_high_celsius=sensor.limit("high.degraded"),
-                temperature_critical_celsius=sensor.limit("high.critical"),
+                temperature_high_celsius=sensor.high_degraded,
+                temperature_critical_celsius=sensor.high_critical,
             )
     return found
 

@@ -20,9 +20,15 @@ class Sensor:
     alarm: bool | None = None  # the chip itself says that something is wrong
     may_rest: bool = False  # a fan that may be stopped on purpose
 
-    def limit(self, limit_type: str) -> float | None:
-        """One limit, where the chip says it."""
-        return dict(self.limits).get(limit_type)
+    @property
+    def high_degraded(self) -> float | None:
+        """The limit high.degraded; None where the chip has none."""
+        return dict(self.limits).get("high.degraded")
+
+    @property
+    def high_critical(self) -> float | None:
+        """The limit high.critical; None where the chip has none."""
+        return dict(self.limits).get("high.critical")
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,8 @@ def test_a_sensor_says_where_it_is_and_its_limits(node: SmallNode) -> None:
     node.link(f"{HWMON}/hwmon3/device", "sys/devices/pci0000:00/0000:00:01.0/nvme/nvme0")
     (sensor,) = look(node)
     assert (sensor.hw_id, sensor.hw_name, sensor.sensor) == ("nvme0", "nvme", "Composite")
-    assert sensor.limit("high.degraded") == 81.85
-    assert sensor.limit("high.critical") == 84.85
+    assert sensor.high_degraded == 81.85
+    assert sensor.high_critical == 84.85
     assert sensor.alarm is True
 
 
@@ -116,7 +116,7 @@ def test_thermal_zones_speak_where_no_chip_does(node: SmallNode) -> None:
     chip(node, 0, "coretemp", temp1_input=51000, temp1_label="Package id 0")
     found = [(sensor.hw_id, sensor.sensor, sensor.value) for sensor in look(node)]
     assert found == [("hwmon0", "Package id 0", 51.0), ("thermal_zone1", "soc-thermal", 50.0)]
-    assert look(node)[1].limit("high.critical") == 105.0
+    assert look(node)[1].high_critical == 105.0
 
 
 def test_without_sensors_the_source_is_absent(node: SmallNode) -> None:
