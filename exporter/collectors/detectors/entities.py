@@ -1,13 +1,12 @@
 """What the detectors find, as fields of GPUs."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from exporter.collectors.detectors.values import Unusual
+from exporter.faults.entities.kind import FirstOf
 from exporter.faults.subject import Extension
-from exporter.faults.values import Entity, Fields, FieldType, Type, Value
+from exporter.faults.values import Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
-from exporter.record import dataclass
 
 UNUSUAL = {
     "sibling_deviation": FieldType(Type.NUMBER, is_labeled=True),
@@ -35,24 +34,12 @@ def found_unusual(uuid: str, unusual: Unusual) -> dict[str, Value]:
     return fields
 
 
-@dataclass(frozen=True, slots=True)
-class _WithUnusual:
-    """The fields of a GPU, and what the detectors found about the GPU."""
-
-    own: Fields
-    found: Mapping[str, Value]
-
-    def get(self, name: str, /) -> Value:
-        """Return the value of the field, or None when nothing reported the field."""
-        return self.found[name] if name in self.found else self.own.get(name)
-
-
 def _extend(entities: tuple[Entity, ...], snapshot: Snapshot) -> tuple[Entity, ...]:
     unusual = snapshot.reading(Unusual)
     if unusual is None:
         return entities
     return tuple(
-        replace(each, fields=_WithUnusual(each.fields, found_unusual(each.key[1], unusual)))
+        replace(each, fields=FirstOf(found_unusual(each.key[1], unusual), each.fields))
         if each.kind == "gpu"
         else each
         for each in entities

@@ -17,7 +17,7 @@ from exporter.collectors.disk.values import (
     whole_disk,
 )
 from exporter.collectors.sensors.values import Sensors
-from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
+from exporter.faults.entities.kind import FieldsOf, FirstOf, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
 from exporter.faults.subject import KnownEntities
@@ -71,22 +71,6 @@ _NVME = re.compile(r"(nvme\d+)n\d+")
 _MAPPER = "/dev/mapper/"
 
 
-class _DiskFields:
-    """The fields of a disk with those of its controller."""
-
-    __slots__ = ("_of_controller", "_values")
-
-    def __init__(self, disk: Disk, of_controller: Mapping[str, Value]) -> None:
-        self._values = FieldsOf(disk, _DISK_GETTERS)
-        self._of_controller = of_controller
-
-    def get(self, name: str, /) -> Value:
-        """Return the value of the field, or None when it was not reported."""
-        if name in NVME_NAMES:
-            return self._of_controller.get(name)
-        return self._values.get(name)
-
-
 def _disks(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(Disks)
     reported = nvme_fields(snapshot)
@@ -97,7 +81,8 @@ def _disks(snapshot: Snapshot) -> Iterable[Entity]:
         controller = _NVME.fullmatch(disk.device)
         if controller:
             addresses.append(("physical_disk", controller[1]))
-        fields = _DiskFields(disk, reported.get(controller[1], {}) if controller else {})
+        of_controller = reported.get(controller[1], NO_FIELDS) if controller else NO_FIELDS
+        fields = FirstOf(FieldsOf(disk, _DISK_GETTERS), of_controller)
         yield Entity(("disk", disk.device), disk.device, fields, tuple(addresses))
 
 

@@ -4,16 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from exporter.faults.entities.kind import Kind
+from exporter.faults.entities.kind import FirstOf, Kind
 from exporter.faults.events.event_kinds import PROBE
 from exporter.faults.events.query import Events
 from exporter.faults.subject import ANY_KIND, Extension, KnownEntities
-from exporter.faults.values import Entity, Fields, FieldType, Type, Value
+from exporter.faults.values import Entity, FieldType, Type, Value
 from exporter.model.event import Event
 from exporter.model.probe import ExternalProbes, ProbeMetric
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
-from exporter.record import dataclass
 
 LINKED_SECS = 600.0
 """For so long a process or job is linked with the component that an event names beside it."""
@@ -24,18 +23,6 @@ PROBE_FIELDS: Mapping[str, FieldType] = MappingProxyType(
 """Fields that every component may have: numbers by type of event, and by name of the metric."""
 
 Names = Mapping[str, Entity]
-
-
-@dataclass(frozen=True, slots=True)
-class _WithProbe:
-    """The fields of a component, and those that probes say of it."""
-
-    own: Fields
-    reported: Mapping[str, Value]
-
-    def get(self, name: str, /) -> Value:
-        """Return the value of the field, or None when it was not reported."""
-        return self.reported[name] if name in self.reported else self.own.get(name)
 
 
 def component_names(entities: Iterable[Entity]) -> Names:
@@ -74,7 +61,7 @@ def with_probes(entities: tuple[Entity, ...], snapshot: Snapshot) -> tuple[Entit
             new.append(Entity(("external", name), name, fields, (("external", name),)))
         else:
             before = changed.get(id(entity), entity)
-            changed[id(entity)] = replace(entity, fields=_WithProbe(before.fields, fields))
+            changed[id(entity)] = replace(entity, fields=FirstOf(fields, before.fields))
     return (*(changed.get(id(entity), entity) for entity in entities), *new)
 
 

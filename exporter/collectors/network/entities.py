@@ -15,11 +15,11 @@ from exporter.collectors.network.values import (
     NicCounters,
 )
 from exporter.collectors.pcie.address import pci_address
-from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
+from exporter.faults.entities.kind import FieldsOf, FirstOf, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, of_reading
 from exporter.faults.events.changes import turned_good
 from exporter.faults.subject import KnownEntities, Repair
-from exporter.faults.values import NO_FIELDS, Address, Entity, Fields, FieldType, Type, Value
+from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Key, Naming
@@ -29,24 +29,6 @@ _GETTERS, _COUNTED = getters_of(Interface), getters_of(NicCounters)
 
 NEAREST = {"nearest_gpus": FieldType(Type.TEXT)}
 """The GPUs that an adapter is nearest to, in words; None where there is none."""
-
-
-class _AdapterFields:
-    """The fields of several values of one component, and the GPUs that it is nearest to."""
-
-    __slots__ = ("_gpus", "_values")
-
-    def __init__(self, gpus: str | None, *values: Fields) -> None:
-        self._gpus, self._values = gpus, values
-
-    def get(self, name: str, /) -> Value:
-        """Return the value of the field, or None when nothing reported the field."""
-        if name in NEAREST:
-            return self._gpus
-        for each in self._values:
-            if (value := each.get(name)) is not None:
-                return value
-        return None
 
 
 def _interfaces(snapshot: Snapshot) -> Iterable[Entity]:
@@ -59,7 +41,8 @@ def _interfaces(snapshot: Snapshot) -> Iterable[Entity]:
         if pci:
             addresses.append(("network", pci))
         own = FieldsOf(interface, _GETTERS)
-        fields = _AdapterFields(gpus.get(pci or ""), own, counters.get(interface.device, NO_FIELDS))
+        near = {"nearest_gpus": gpus.get(pci or "")}
+        fields = FirstOf(own, counters.get(interface.device, NO_FIELDS), near)
         yield Entity(("nic", interface.device), interface.device, fields, tuple(addresses))
     known = {pci_address(i.pci_bus_id) for i in (network.interfaces if network else ())}
     yield from _adapters(snapshot, known)
@@ -87,25 +70,8 @@ NIC = Kind(
 
 
 _PORT_GETTERS = getters_of(InfinibandPort)
-
-_PORT_NAMES = {
-    "rdma_events" if name == "events" else name: found
-    for name, found in names_of(InfinibandPort).items()
-} | NEAREST
-"""The fields of a port; `events` is a function in rules, so the field is `rdma_events`."""
-
-
-class _PortFields:
-    """The fields of one port; `rdma_events` are the RDMA counters."""
-
-    __slots__ = ("_values",)
-
-    def __init__(self, port: InfinibandPort) -> None:
-        self._values = FieldsOf(port, _PORT_GETTERS)
-
-    def get(self, name: str, /) -> Value:
-        """Return the value of the field, or None when it was not reported."""
-        return self._values.get(name.removeprefix("rdma_"))
+_PORT_NAMES = names_of(InfinibandPort) | NEAREST
+del _PORT_NAMES["events"]  # `rdma_events` in rules, where `events` is a function
 
 
 def _carried(snapshot: Snapshot) -> Iterable[Edge]:
@@ -133,7 +99,7 @@ def _ports(snapshot: Snapshot) -> Iterable[Entity]:
         if pci:
             addresses.append(("network", pci))
         name = _port_id(port)
-        fields = _AdapterFields(gpus.get(pci or ""), _PortFields(port))
+        fields = FirstOf(FieldsOf(port, _PORT_GETTERS), {"nearest_gpus": gpus.get(pci or "")})
         yield Entity(("ib_port", name), name, fields, tuple(addresses))
 
 

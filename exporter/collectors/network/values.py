@@ -196,6 +196,11 @@ class InfinibandPort:
         return sum(int(count) for _, count in self.errors) if self.errors else None
 
     @property
+    def rdma_events(self) -> Labeled:
+        """The RDMA counters, under their name in rules."""
+        return self.events
+
+    @property
     def up(self) -> bool | None:
         """Whether the port is active; None if the state is unknown."""
         return None if self.state is None else self.state == "active"

@@ -11,7 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from exporter.faults.values import Entity, FieldType, Names, Type, Value
+from exporter.faults.values import Entity, Fields, FieldType, Names, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import PLAIN_NAMING, Edge, Naming
 from exporter.record import dataclass
@@ -102,6 +102,22 @@ class FieldsOf:
         field_name, wanted = labels_of(name)
         rows = getattr(self._value, field_name, None) if wanted else None
         return of_labels(rows, wanted) if isinstance(rows, tuple) else None
+
+
+class FirstOf:
+    """The fields of several values of one component: the first that reports a field counts."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, *values: Fields) -> None:
+        self._values = values
+
+    def get(self, name: str, /) -> Value:
+        """Return the value of the field, or None when nothing reported the field."""
+        for each in self._values:
+            if (value := each.get(name)) is not None:
+                return value
+        return None
 
 
 @lru_cache(maxsize=512)
