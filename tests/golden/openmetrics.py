@@ -1,6 +1,9 @@
-"""The OpenMetrics form of an expected page."""
+"""The expected pages, and their OpenMetrics form."""
 
 import re
+from pathlib import Path
+
+PAGES = Path(__file__).parent / "pages"
 
 UNIT = "bytes_per_second|bytes|seconds|celsius|watts|joules|hertz|volts|ratio|percent|rpm"
 
