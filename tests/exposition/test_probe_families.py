@@ -1,8 +1,6 @@
 """Families that external probes name themselves."""
 
 import math
-import shutil
-import subprocess
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
@@ -13,6 +11,7 @@ from exporter.exposition.page import END_OF_OPENMETRICS
 from exporter.exposition.render import MAX_FAMILY_SERIES, Format, Rendered, render
 from exporter.model.probe import ExternalProbes, Histogram, Labels, ProbeMetric, ProbeState
 from exporter.model.snapshot import Snapshot
+from tests.fakes.promtool import remarks
 
 CALLS = Histogram(((0.001, 3), (10.0, 7), (math.inf, 9)), 12.5)
 BOUNDS = [0.0, 5e-05, 0.001, 0.1, 1.0, 2.5, 100.0, 1e6, 1048576.0, 1.5e7, 1e10, 1e16, 2.0**80]
@@ -72,17 +71,7 @@ def test_both_parsers_read_every_bound() -> None:
 @pytest.mark.system
 def test_promtool_finds_nothing() -> None:
     """`promtool check metrics` has no complaint about a histogram."""
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("promtool is not installed")
-    ended = subprocess.run(
-        [promtool, "check", "metrics"],
-        input=_page(Format.TEXT, EVERY_BOUND).encode(),
-        capture_output=True,
-        timeout=30,
-        check=False,
-    )
-    assert (ended.stdout + ended.stderr, ended.returncode) == (b"", 0)
+    assert remarks(_page(Format.TEXT, EVERY_BOUND).encode()) == set()
 
 
 def test_buckets_count_as_series() -> None:

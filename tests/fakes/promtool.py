@@ -1,4 +1,4 @@
-"""Unit tests of rules by promtool, and the series that they are tried on."""
+"""Pages and unit tests of rules by promtool, and the series that rules are tried on."""
 
 import re
 import shutil
@@ -17,6 +17,25 @@ needs_promtool = pytest.mark.skipif(
     shutil.which("promtool") is None, reason="promtool is not installed"
 )
 METRIC = re.compile(r"\bhw_[a-z0-9_]+\b")
+CONVENTIONS = Path(__file__).resolve().parents[2] / "docs/conventions.md"
+
+
+def remarks(page: bytes) -> set[str]:
+    """What `promtool check metrics` says of a page; without promtool the test is skipped."""
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed")
+    ended = subprocess.run(
+        [promtool, "check", "metrics"], input=page, capture_output=True, timeout=30, check=False
+    )
+    return {*(ended.stdout + ended.stderr).decode().splitlines()}
+
+
+def listed_remarks() -> set[str]:
+    """The remarks about names that must stay, in the table of docs/conventions.md."""
+    linting = CONVENTIONS.read_text("utf-8").partition("## Linting")[2]
+    listed = re.findall(r"^\| `(hw_\w+)` \| (.+) \|$", linting, re.MULTILINE)
+    return {f"{name} {remark}" for name, remark in listed}
 
 
 def run(*files: Path) -> None:

@@ -6,8 +6,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-import pytest
-
 from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState, MigInstance
 from exporter.collectors.sharing.mps import MpsControl
 from exporter.collectors.sharing.schedulers import Schedulers
@@ -24,7 +22,6 @@ from tests.collectors.node_tree import TICKS, NodeTree, device_entry
 
 T = TypeVar("T")
 
-PAGE = Path(__file__).parent / "pages/workloads.prom"
 READ_AT = 1000.0
 GIB = 2**30
 TRAINER_UID = "3b1f0f6e-58c1-4b0e-9c0a-1f6f0d3c2b1a"
@@ -101,10 +98,7 @@ async def _page(folder: Path) -> str:
 
 
 async def test_the_whole_page_is_as_expected(
-    tmp_path: Path, request: pytest.FixtureRequest
+    tmp_path: Path, is_as_expected: Callable[[str, str], None]
 ) -> None:
     """Every name, label, order, type and value, after two readings fifteen seconds apart."""
-    page = await _page(tmp_path)
-    if request.config.getoption("--rewrite-golden"):
-        PAGE.write_text(page, "utf-8")
-    assert page == PAGE.read_text("utf-8"), f"{PAGE.name} changed: `make golden`, read the diff"
+    is_as_expected("workloads.prom", await _page(tmp_path))
