@@ -1,7 +1,6 @@
 """The command `demo`: the real program on a simulated node."""
 
 import re
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path

@@ -24,7 +24,7 @@ def large_node(folder: Path) -> HostTree:
 
 
 def _cards(tree: HostTree) -> None:
-    dev = host_proc.NET_DEV.splitlines(keepends=True)
+    dev = host_proc.SAME["/proc/1/net/dev"].splitlines(keepends=True)
     stats = []
     for number, name in enumerate(INTERFACES):
         if number:

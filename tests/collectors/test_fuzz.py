@@ -17,6 +17,7 @@ from exporter.collectors.network import interfaces as network
 from exporter.collectors.pcie import devices as pcie
 from exporter.reading.source import SourceAbsent, SourceFailed
 from tests.fakes import host_proc
+from tests.fakes.host_proc import SAME
 
 pytestmark = pytest.mark.slow
 
@@ -24,9 +25,7 @@ ROUNDS = 5000
 LONGEST = 2500
 ALPHABET = "0123456789 \n\t:-=/.()[]%abcXYZ\x00\ufffd²١,_"
 
-PRESSURE = host_proc.PRESSURE_SOME + host_proc.PRESSURE_FULL
 NODE_MEMINFO = "Node 0 MemTotal:       8388608 kB\nNode 0 MemFree:        4194304 kB\n"
-LOADAVG = "1.25 0.98 0.76 3/812 40321\n"
 
 
 def _disks(text: str) -> object:
@@ -39,26 +38,26 @@ def _mounts(text: str) -> object:
 
 PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     "stat": (cpu.parse_stat, host_proc.stat(4)),
-    "loadavg": (cpu.parse_loadavg, LOADAVG),
+    "loadavg": (cpu.parse_loadavg, SAME["/proc/loadavg"]),
     "meminfo": (memory.parse_meminfo, host_proc.meminfo(1024 * 1024)),
-    "vmstat": (vmstat.parse_vmstat, host_proc.VMSTAT),
-    "diskstats": (_disks, host_proc.DISKSTATS),
-    "mountinfo": (_mounts, host_proc.MOUNTINFO),
-    "net/dev": (network.parse_dev, host_proc.NET_DEV),
-    "net/snmp": (lambda text: netstat.parse_snmp(text, "Tcp"), host_proc.NET_SNMP),
+    "vmstat": (vmstat.parse_vmstat, SAME["/proc/vmstat"]),
+    "diskstats": (_disks, SAME["/proc/diskstats"]),
+    "mountinfo": (_mounts, SAME["/proc/1/mountinfo"]),
+    "net/dev": (network.parse_dev, SAME["/proc/1/net/dev"]),
+    "net/snmp": (lambda text: netstat.parse_snmp(text, "Tcp"), SAME["/proc/1/net/snmp"]),
     "nf_conntrack": (netstat.parse_conntrack, "found insert_failed drop\n0000000a 00000001 2\n"),
-    "softnet_stat": (netstat.parse_softnet, host_proc.SOFTNET),
-    "pressure": (lambda text: pressure.parse_pressure("io", text), PRESSURE),
+    "softnet_stat": (netstat.parse_softnet, SAME["/proc/1/net/softnet_stat"]),
+    "pressure": (lambda text: pressure.parse_pressure("io", text), SAME["/proc/pressure/io"]),
     "node meminfo": (numa.parse_meminfo, NODE_MEMINFO),
-    "interrupts": (lambda text: cpu_health.parse_interrupts(text, "MCE"), host_proc.INTERRUPTS),
-    "mdstat": (md.parse_mdstat, host_proc.MDSTAT),
+    "interrupts": (lambda text: cpu_health.parse_interrupts(text, "MCE"), SAME["/proc/interrupts"]),
+    "mdstat": (md.parse_mdstat, SAME["/proc/mdstat"]),
     "rate": (infiniband.parse_rate, "400 Gb/sec (4X NDR)\n"),
     "state": (infiniband.parse_state, "4: ACTIVE\n"),
     "aer": (pcie.parse_aer, "RxErr 0\nBadTLP 3\nTOTAL_ERR_COR 3\n"),
     "link speed": (pcie.parse_speed, "32.0 GT/s PCIe\n"),
     "process": (processes.parse_state, host_proc.process_stat(1, "a b")),
-    "threads": (processes.parse_threads, LOADAVG),
-    "file-nr": (processes.parse_file_nr, "3104\t0\t9223372036854775807\n"),
+    "threads": (processes.parse_threads, SAME["/proc/loadavg"]),
+    "file-nr": (processes.parse_file_nr, SAME["/proc/sys/fs/file-nr"]),
 }
 
 

@@ -292,29 +292,3 @@ def memory_controllers(count: int) -> dict[str, str]:
                 f"{folder}/dimm{dimm}/size": "65536\n",
             }
     return files
-
-
-def sensors() -> dict[str, str]:
-    """One chip of each kind: temperatures, fans and voltages, power, a thermal zone, RAPL."""
-    values = {
-        "hwmon/hwmon0/name": "coretemp",
-        "hwmon/hwmon0/temp1_input": "45000",
-        "hwmon/hwmon0/temp1_label": "Package id 0",
-        "hwmon/hwmon0/temp1_max": "85000",
-        "hwmon/hwmon0/temp1_crit": "95000",
-        "hwmon/hwmon1/name": "nct6798",
-        "hwmon/hwmon1/fan1_input": "8400",
-        "hwmon/hwmon1/fan1_label": "SYS_FAN1",
-        "hwmon/hwmon1/in0_input": "12096",
-        "hwmon/hwmon1/in0_label": "+12V",
-        "hwmon/hwmon2/name": "power_meter",
-        "hwmon/hwmon2/power1_average": "1812000000",
-        "thermal/thermal_zone0/type": "x86_pkg_temp",
-        "thermal/thermal_zone0/temp": "45000",
-        "thermal/thermal_zone0/trip_point_0_type": "critical",
-        "thermal/thermal_zone0/trip_point_0_temp": "100000",
-        "powercap/intel-rapl:0/name": "package-0",
-        "powercap/intel-rapl:0/energy_uj": "91823746501",
-        "powercap/intel-rapl:0/max_energy_range_uj": "262143328850",
-    }
-    return {f"/sys/class/{path}": f"{value}\n" for path, value in values.items()}
