@@ -147,13 +147,14 @@ class KernelFilesReader:
         memory = {it: n * self._page_bytes for it, n in sockets.items() if it.endswith("_mem")}
         established = found.get(ESTABLISHED)
         known = {} if established is None else {"TCP_established": established}
-        neighbours = max(0, len(text("arp").split("\n")) - 2)
+        arp = text("arp").split("\n")
+        neighbours = {"entries": len(arp) - 2} if len(arp) > 1 else {}
         return KernelNumbers(
             (*numbers.bytes, *_of("sockstat", memory)),
             (
                 *numbers.values,
                 *_of("sockstat", sockets | known),
-                *_of("arp", {"entries": neighbours}),
+                *_of("arp", neighbours),
             ),
             (
                 *numbers.counters,

@@ -108,3 +108,11 @@ def test_without_any_file_the_source_is_absent(tmp_path: Path) -> None:
     """Nothing is shown as zero."""
     with pytest.raises(SourceAbsent, match="holds none of"):
         KernelFilesReader(tmp_path, OwnRoots(proc=tmp_path)).read()
+
+
+def test_a_table_that_is_not_there_is_no_empty_one(tmp_path: Path) -> None:
+    """Without `net/arp` its entries are not said, never zero."""
+    _read(tmp_path)
+    (tmp_path / "1/net/arp").unlink()
+    values = KernelFilesReader(tmp_path).read().value.values
+    assert "arp" not in {file for file, *_ in values}
