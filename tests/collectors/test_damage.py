@@ -150,12 +150,6 @@ def test_the_least_of_a_kernel_gives_what_it_has(tmp_path: Path) -> None:
     assert kinds - ASKED_OF_THE_KERNEL == {"Host", "Cpu", "Memory", "KernelNumbers"}
 
 
-def test_a_node_without_any_file_raises_nothing_else(tmp_path: Path) -> None:
-    """Every source says in one sentence what it looked for."""
-    for source in sources(HostTree(tmp_path / "nowhere")):
-        read(source)
-
-
 def test_empty_folders_are_no_hardware(tmp_path: Path) -> None:
     """A driver that is loaded without its device leaves its folder empty: nothing is shown."""
     tree = minimal(tmp_path)

@@ -11,7 +11,7 @@ from exporter.collectors.disk.diskstats import (
 from exporter.collectors.disk.values import Disk, Disks
 from exporter.config import Devices
 from exporter.model.reading import Reading
-from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.source import SourceFailed
 from tests.collectors.small_node import SmallNode
 
 
@@ -151,15 +151,6 @@ def test_garbage_is_a_failure(text: str) -> None:
     """A table without any row of the known form is not «no disks»."""
     with pytest.raises(SourceFailed):
         parse_diskstats(text)
-
-
-def test_a_node_without_disks_is_absent(node: SmallNode) -> None:
-    """No file, or none that is shown: absent with what was looked for."""
-    with pytest.raises(SourceAbsent):
-        look(node)
-    node.disk("loop0")
-    with pytest.raises(SourceAbsent, match="no disk that is shown"):
-        look(node)
 
 
 @pytest.mark.parametrize(

@@ -306,12 +306,6 @@ def test_a_filesystem_that_hangs_in_the_kernel_is_unreachable(
     stuck_files.release("/")
 
 
-def test_without_a_table_the_source_is_absent(node: SmallNode) -> None:
-    """No mountinfo at all is no filesystem source."""
-    with pytest.raises(SourceAbsent):
-        read(built(node, Answers(lambda _path: said())))
-
-
 def test_a_table_that_is_too_large_loses_no_mount(node: SmallNode) -> None:
     """Mounts of containers come before it: it is shown, or the source says why it is not."""
     containers = "22 1 8:7 / /run/x rw - overlay overlay rw,lowerdir=" + "x" * 4000 + "\n"

@@ -2,10 +2,8 @@
 
 import pytest
 
-from exporter.collectors.disk.md import MdReader, parse_mdstat
+from exporter.collectors.disk.md import parse_mdstat
 from exporter.collectors.disk.values import MdArray
-from exporter.reading.source import SourceAbsent
-from tests.collectors.small_node import SmallNode
 
 MDSTAT = """Personalities : [raid1] [raid6] [raid5] [raid4] [raid0]
 md1 : active raid1 nvme1n1p2[1] nvme0n1p2[0](F)
@@ -50,25 +48,9 @@ unused devices: <none>
     assert array == MdArray("md126", "active", "raid1", 2, 0, 0, 0)
 
 
-@pytest.mark.parametrize("length", range(0, len(MDSTAT), 11))
-def test_a_cut_file_never_raises(length: int) -> None:
-    """What is there so far is an array, or nothing."""
-    for array in parse_mdstat(MDSTAT[:length]):
-        assert array.active_disks >= 0
-
-
 @pytest.mark.parametrize(
     "text", ["", "garbage", "md", "md0 : ", "md0 :active", "      [2/1]", "\x00\xff md0 : x"]
 )
 def test_garbage_is_no_degraded_array(text: str) -> None:
     """Nothing is invented."""
     assert all(array.missing_disks is None for array in parse_mdstat(text))
-
-
-def test_a_node_without_arrays_is_absent(node: SmallNode) -> None:
-    """Neither without the driver nor with an empty table."""
-    with pytest.raises(SourceAbsent):
-        MdReader(node.proc, node.sys).read()
-    node.write("proc/mdstat", "Personalities : \nunused devices: <none>\n")
-    with pytest.raises(SourceAbsent, match="no array"):
-        MdReader(node.proc, node.sys).read()

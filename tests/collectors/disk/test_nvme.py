@@ -13,7 +13,7 @@ from exporter.collectors.disk.nvme import (
     read_health_log,
 )
 from exporter.collectors.disk.values import NvmeController, NvmeHealth
-from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.source import SourceFailed
 from tests.collectors.small_node import SmallNode
 from tests.fakes.fuse import StuckFiles
 from tests.fakes.host_tree import cpu_node
@@ -36,13 +36,6 @@ def test_a_controller_says_its_state_and_place(tmp_path: Path) -> None:
     assert NvmeReader(cpu_node(tmp_path).sys).read().value.controllers == (
         NvmeController("nvme0", "live", "0000:06:00.0"),
     )
-
-
-def test_paths_of_one_disk_are_no_controllers(node: SmallNode) -> None:
-    """With several paths to a disk the folder holds more than controllers."""
-    node.write("sys/class/nvme/nvme0c0n1/state", "live\n")
-    with pytest.raises(SourceAbsent, match="no NVMe controller"):
-        NvmeReader(node.sys).read()
 
 
 def test_the_health_log_is_in_base_units() -> None:

@@ -2,11 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from exporter.collectors.kernel_files import MAX_DEVICES, KernelFilesReader, KernelNumbers
 from exporter.collectors.network.interfaces import OwnRoots
-from exporter.reading.source import SourceAbsent
 
 FILES = {
     "meminfo": "MemTotal: 9 kB\nActive(anon):  4 kB\nHugePages_Rsvd: 3\nHugepagesize: 2048 kB\n",
@@ -102,12 +99,6 @@ def test_the_network_of_a_pod_is_not_the_nodes(tmp_path: Path) -> None:
     files = {it[0] for it in (*reading.value.bytes, *reading.value.values, *reading.value.counters)}
     assert files == {"meminfo", "random", "vmstat", "stat", "diskstats"}
     assert "only a pod's own network can be seen" in {it.reason for it in reading.missing}
-
-
-def test_without_any_file_the_source_is_absent(tmp_path: Path) -> None:
-    """Nothing is shown as zero."""
-    with pytest.raises(SourceAbsent, match="holds none of"):
-        KernelFilesReader(tmp_path, OwnRoots(proc=tmp_path)).read()
 
 
 def test_a_table_that_is_not_there_is_no_empty_one(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import pytest
 
 from exporter.collectors.memory.edac import EdacReader
 from exporter.collectors.memory.values import Dimm, MemoryController
-from exporter.reading.source import SourceAbsent
 from tests.collectors.small_node import SmallNode
 
 MC = "sys/devices/system/edac/mc"
@@ -58,18 +57,6 @@ def test_an_impossible_count_is_absent_with_a_reason(node: SmallNode, text: str)
     (dimm,) = reading.value.controllers[0].dimms
     assert (dimm.corrected_errors, dimm.uncorrected_errors) == (None, 0)
     assert reading.missing
-
-
-def test_without_controllers_the_source_is_absent(node: SmallNode) -> None:
-    """No folder, an empty one and one with other things in it."""
-    with pytest.raises(SourceAbsent):
-        EdacReader(node.sys).read()
-    (node.root / MC).mkdir(parents=True)
-    with pytest.raises(SourceAbsent, match="empty"):
-        EdacReader(node.sys).read()
-    node.write(f"{MC}/power/control", "auto\n")
-    with pytest.raises(SourceAbsent, match="no memory controller"):
-        EdacReader(node.sys).read()
 
 
 def test_errors_without_a_module_are_kept(node: SmallNode) -> None:

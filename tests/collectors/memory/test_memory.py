@@ -6,7 +6,7 @@ import pytest
 
 from exporter.collectors.memory.meminfo import MemoryReader, parse_meminfo
 from exporter.collectors.memory.values import Memory
-from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.source import SourceFailed
 
 MEMINFO = """MemTotal:       16384 kB
 MemFree:         1024 kB
@@ -49,12 +49,6 @@ def test_more_available_than_there_is_is_all_of_it() -> None:
 def test_a_node_without_memory_has_no_share() -> None:
     """Nothing is divided by zero."""
     assert Memory(total_bytes=0, available_bytes=0).usage_percent is None
-
-
-def test_without_a_file_the_source_is_absent(tmp_path: Path) -> None:
-    """No meminfo is no memory source, not a crash."""
-    with pytest.raises(SourceAbsent):
-        MemoryReader(tmp_path).read()
 
 
 def test_every_further_field_is_in_bytes() -> None:

@@ -4,7 +4,6 @@ import pytest
 
 from exporter.collectors.memory.numa import NumaReader, parse_meminfo
 from exporter.collectors.memory.values import NumaNode
-from exporter.reading.source import SourceAbsent
 from tests.collectors.small_node import SmallNode
 
 MEMINFO = "Node 0 MemTotal:       8388608 kB\nNode 0 MemFree:        4194304 kB\n"
@@ -28,12 +27,3 @@ def test_garbage_costs_the_node_its_values(node: SmallNode, text: str) -> None:
     reading = NumaReader(node.sys).read()
     assert reading.value.nodes == (NumaNode("0"),)
     assert [missing.field for missing in reading.missing] == ["node0"]
-
-
-def test_without_nodes_the_source_is_absent(node: SmallNode) -> None:
-    """No folder, and a folder with other things in it, are both no NUMA."""
-    with pytest.raises(SourceAbsent):
-        NumaReader(node.sys).read()
-    node.write("sys/devices/system/node/online", "0\n")
-    with pytest.raises(SourceAbsent, match="no NUMA node"):
-        NumaReader(node.sys).read()

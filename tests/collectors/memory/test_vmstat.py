@@ -3,7 +3,7 @@
 import pytest
 
 from exporter.collectors.memory.vmstat import PAGE_BYTES, PagingReader, parse_vmstat
-from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.source import SourceFailed
 from tests.collectors.small_node import SmallNode
 
 
@@ -27,9 +27,3 @@ def test_garbage_is_a_failure(text: str) -> None:
     """A file without any counter that is known is not all zeros."""
     with pytest.raises(SourceFailed):
         parse_vmstat(text)
-
-
-def test_without_a_file_the_source_is_absent(node: SmallNode) -> None:
-    """No vmstat is no paging source."""
-    with pytest.raises(SourceAbsent):
-        PagingReader(node.proc).read()

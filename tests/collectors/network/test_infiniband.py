@@ -10,7 +10,6 @@ import pytest
 from exporter.collectors.network.infiniband import InfinibandReader, parse_rate, parse_state
 from exporter.collectors.network.values import InfinibandPort
 from exporter.model.reading import Reading
-from exporter.reading.source import SourceAbsent
 from tests.collectors.small_node import SmallNode
 from tests.fakes.fuse import StuckFiles
 from tests.fakes.host_tree import gpu_node
@@ -174,15 +173,6 @@ def test_a_counter_of_garbage_is_absent_with_a_reason(node: SmallNode, text: str
     assert only(node).errors == ()
     assert only(node).receive_bytes == 400
     assert [missing.field for missing in reading.missing] == ["mlx5_0/1 symbol_error"]
-
-
-def test_without_cards_the_source_is_absent(node: SmallNode) -> None:
-    """No folder, and a card without a port."""
-    with pytest.raises(SourceAbsent):
-        only(node)
-    node.write(f"{IB}/mlx5_0/fw_ver", "28\n")
-    with pytest.raises(SourceAbsent, match="no port"):
-        only(node)
 
 
 def test_the_card_of_a_port_is_known_by_its_address(tmp_path: Path) -> None:

@@ -84,12 +84,6 @@ def test_a_pods_own_tcp_is_never_the_nodes(node: SmallNode) -> None:
         NetworkStackReader(node.proc, OwnRoots(node.proc, node.sys)).read()
 
 
-def test_without_tables_the_source_is_absent(node: SmallNode) -> None:
-    """The least of a kernel has none of them."""
-    with pytest.raises(SourceAbsent):
-        NetworkStackReader(node.proc).read()
-
-
 CONNTRACK = """entries  clashres found new invalid ignore delete chainlength insert insert_failed drop early_drop
 000000d4  00000000 00000000 00000000 00000001 00000002 00000000 00000000 00000000 00000001 0000000a 00000002
 000000d4  00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000005 00000000

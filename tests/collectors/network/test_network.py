@@ -14,7 +14,7 @@ from exporter.config import Devices
 from exporter.model.reading import Reading
 from exporter.reading.known_good import KnownGood
 from exporter.reading.pid_namespace import INITIAL
-from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.source import SourceFailed
 from tests.collectors.small_node import NET_DEV_HEAD, SmallNode
 from tests.fakes.refused import refuse
 
@@ -205,12 +205,6 @@ def test_what_is_no_table_is_a_failure(text: str) -> None:
     """An empty file is not a node without network."""
     with pytest.raises(SourceFailed):
         parse_dev(text)
-
-
-def test_without_a_table_the_source_is_absent(node: SmallNode) -> None:
-    """No net/dev is no network source."""
-    with pytest.raises(SourceAbsent):
-        look(node)
 
 
 def test_an_interface_that_comes_between_two_reads_hides_nothing(node: SmallNode) -> None:

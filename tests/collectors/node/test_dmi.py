@@ -1,10 +1,7 @@
 """What the board says of itself."""
 
-import pytest
-
 from exporter.collectors.node.dmi import DmiReader
 from exporter.collectors.node.values import Hardware
-from exporter.reading.source import SourceAbsent
 from tests.collectors.small_node import SmallNode
 
 DMI = "sys/class/dmi/id"
@@ -33,9 +30,3 @@ def test_what_makers_leave_in_is_no_name(node: SmallNode) -> None:
     texts = {"sys_vendor": "To Be Filled By O.E.M.", "product_name": "Default string"}
     node.write_all(DMI, texts | {"bios_version": "1.0"})
     assert DmiReader(node.sys).read().value == Hardware(bios_version="1.0")
-
-
-def test_a_machine_without_names_has_no_such_source(node: SmallNode) -> None:
-    """Most Arm boards and some virtual machines have no DMI."""
-    with pytest.raises(SourceAbsent):
-        DmiReader(node.sys).read()

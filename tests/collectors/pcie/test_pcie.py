@@ -244,12 +244,6 @@ def test_a_node_of_eight_gpus_has_all_its_ports(tmp_path: Path) -> None:
     assert len(above) == 3
 
 
-def test_without_a_bus_the_source_is_absent(node: SmallNode) -> None:
-    """Some machines have none."""
-    with pytest.raises(SourceAbsent):
-        look(node)
-
-
 @pytest.mark.parametrize(
     ("driver", "is_passed_through"), [("nvidia", False), ("vfio-pci", True), (None, False)]
 )

@@ -119,15 +119,6 @@ def test_thermal_zones_speak_where_no_chip_does(node: SmallNode) -> None:
     assert look(node)[1].high_critical == 105.0
 
 
-def test_without_sensors_the_source_is_absent(node: SmallNode) -> None:
-    """No folder, and chips that measure nothing."""
-    with pytest.raises(SourceAbsent):
-        look(node)
-    chip(node, 0, "hidpp_battery")
-    with pytest.raises(SourceAbsent):
-        look(node)
-
-
 @pytest.mark.parametrize(
     ("kind", "state", "count"),
     [
