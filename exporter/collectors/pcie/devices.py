@@ -18,7 +18,6 @@ from exporter.model.reading import Missing, Reading
 from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent
 from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none
-from exporter.record import dataclass
 
 N = TypeVar("N", int, float)
 
@@ -55,18 +54,6 @@ VIRTUAL_MACHINES = {"0x1b36", "0x15ad"}
 """Vendors of the ports of QEMU and VMware: no end of the link of a card that is passed through."""
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
-    """What does not change while a device is there; `path` starts nearest to the processor."""
-
-    kind: str
-    path: tuple[str, ...]
-    slot: str | None
-    numa_node: int | None
-    vendor: str | None
-    is_lent: bool
-
-
 class PcieReader:
     """Reads the devices under a sys root; what cannot change is read when a device comes.
 
@@ -77,7 +64,7 @@ class PcieReader:
         self._folder = sys_root / "bus/pci/devices"
         self._slots = sys_root / "bus/pci/slots"
         self._seen: list[str] = []
-        self._locations: dict[str, Location] = {}
+        self._known: dict[str, PcieDevice] = {}
         self._speeds_max: Seldom[float] = Seldom()
         self._widths_max: Seldom[int] = Seldom()
         self._skipped: tuple[Missing, ...] = ()
@@ -88,23 +75,21 @@ class PcieReader:
         names = names_in(self._folder, "PCI devices")
         if names != self._seen:
             finding = FieldReader()
-            self._locations = self._find(names, finding)
+            self._known = self._find(names, finding)
             self._skipped = finding.missing
             self._seen = names
             self._speeds_max.clear()
             self._widths_max.clear()
-        devices = {
-            name: self._device(name, location, fields) for name, location in self._locations.items()
-        }
+        devices = {name: self._device(known, fields) for name, known in self._known.items()}
         if not devices:
             raise SourceAbsent(f"{self._folder}: neither GPU, network card nor NVMe disk")
         joined = (with_reach(device, devices) for device in devices.values())
         return Reading(Pcie(tuple(joined)), (*self._skipped, *fields.missing))
 
-    def _find(self, names: list[str], fields: FieldReader) -> dict[str, Location]:
+    def _find(self, names: list[str], fields: FieldReader) -> dict[str, PcieDevice]:
         """Find the devices that matter and every port above them, by address."""
         slots = self._slot_names(fields)
-        result: dict[str, Location] = {}
+        result: dict[str, PcieDevice] = {}
         for name in filter(is_pci_address, names):
             kind = self._kind(self._folder / name, fields)
             if kind is None:
@@ -112,11 +97,11 @@ class PcieReader:
             real_path = os.path.realpath(self._folder / name)
             path = tuple(addresses_in(real_path))
             for depth, address in enumerate(path[:-1], start=1):
-                result.setdefault(address, self._location("port", path[:depth], slots, fields))
-            location = self._location(kind, path or (name,), slots, fields)
+                result.setdefault(address, self._found("port", path[:depth], slots, fields))
+            device = self._found(kind, path or (name,), slots, fields)
             is_ethernet = self._code(self._folder / name, fields).startswith(ETHERNET)
             is_lent = is_ethernet and LENT.search(real_path) is not None
-            result[name] = replace(location, is_lent=is_lent)
+            result[name] = replace(device, is_lent=is_lent)
         return dict(sorted(result.items()))
 
     def _kind(self, folder: Path, fields: FieldReader) -> str | None:
@@ -131,18 +116,19 @@ class PcieReader:
     def _code(self, folder: Path, fields: FieldReader) -> str:
         return fields.label(f"{folder.name} class", folder / "class") or ""
 
-    def _location(
+    def _found(
         self, kind: str, path: tuple[str, ...], slots: Mapping[str, str], fields: FieldReader
-    ) -> Location:
+    ) -> PcieDevice:
+        """Read what does not change while a device is there; its path starts at the processor."""
         address = path[-1]
         numa = fields.number(f"{address} numa_node", self._folder / address / "numa_node")
-        return Location(
+        return PcieDevice(
+            device=address,
             kind=kind,
-            path=path,
+            parent=path[-2] if len(path) > 1 else None,
             slot=slots.get(address.rpartition(".")[0]),
             numa_node=None if numa is None or numa < 0 else numa,  # NUMA_NO_NODE is -1
             vendor=self._vendor(address, fields) if kind in ("gpu", "port") else None,
-            is_lent=False,
         )
 
     def _vendor(self, name: str, fields: FieldReader) -> str | None:
@@ -157,19 +143,15 @@ class PcieReader:
                 result[address] = slot
         return result
 
-    def _device(self, name: str, location: Location, fields: FieldReader) -> PcieDevice:
+    def _device(self, known: PcieDevice, fields: FieldReader) -> PcieDevice:
+        """Add what changes: the driver, the errors and the link."""
+        name = known.device
         counted = self._errors(name, fields)
         power = fields.label(f"{name} power", self._file(name, "power/runtime_status"))
         is_asleep = power == "suspended"
-        return PcieDevice(
-            device=name,
-            kind=location.kind,
-            parent=location.path[-2] if len(location.path) > 1 else None,
-            slot=location.slot,
+        return replace(
+            known,
             driver=link_name(self._file(name, "driver")),
-            numa_node=location.numa_node,
-            vendor=location.vendor,
-            is_lent=location.is_lent,
             suspended=is_asleep,
             errors=tuple(
                 PcieError(severity, error, count)
