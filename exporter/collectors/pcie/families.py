@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from exporter.collectors.pcie.values import Pcie, PcieDevice
 from exporter.exposition.family import Sample, family
-from exporter.exposition.rows import Items, Row, families
+from exporter.exposition.rows import Row, each, families
 from exporter.model.snapshot import Snapshot
 
 MAX_WITH_ALL_LINKS = 8
@@ -17,61 +17,51 @@ MAX_WITH_ALL_LINKS = 8
 LINK_STATES = {False: "full", True: "reduced", None: "unknown"}
 
 
-def _cards(snapshot: Snapshot) -> list[PcieDevice]:
+def _devices(snapshot: Snapshot) -> tuple[PcieDevice, ...]:
     pcie = snapshot.reading(Pcie)
-    return [device for device in pcie.devices if not device.is_port] if pcie else []
+    return pcie.devices if pcie else ()
 
 
-def _with_link(snapshot: Snapshot) -> Iterable[PcieDevice]:
+def _with_link(devices: tuple[PcieDevice, ...]) -> list[PcieDevice]:
     """Return GPUs, other cards that are few or reduced, and the ports above reduced ones."""
-    cards = _cards(snapshot)
+    cards = [device for device in devices if not device.is_port]
     is_small = len(cards) <= MAX_WITH_ALL_LINKS
     shown = {card.device for card in cards if is_small or card.kind == "gpu" or card.is_reduced}
     shown |= {card.parent for card in cards if card.is_reduced and card.parent}
-    pcie = snapshot.reading(Pcie)
-    return [device for device in pcie.devices if device.device in shown] if pcie else []
+    return [device for device in devices if device.device in shown]
 
 
-WITH_LINK = Items(
-    ("device",),
-    PcieDevice,
-    lambda snapshot: (((device.device,), device) for device in _with_link(snapshot)),
+WITH_LINK = each(Pcie, lambda pcie: _with_link(pcie.devices), PcieDevice, "device")
+
+GPUS = each(
+    Pcie, lambda pcie: (it for it in pcie.devices if it.kind == "gpu"), PcieDevice, "device"
 )
 
 
 def _errors(snapshot: Snapshot) -> Iterable[Sample]:
-    pcie = snapshot.reading(Pcie)
-    for device in pcie.devices if pcie else ():
+    for device in _devices(snapshot):
         for error in device.errors:
             yield (device.device, error.severity, error.error), error.count
 
 
-def _errors_of_gpus(snapshot: Snapshot) -> Iterable[Sample]:
-    pcie = snapshot.reading(Pcie)
-    for device in pcie.devices if pcie else ():
-        for severity, count in device.errors_by_severity if device.kind == "gpu" else ():
-            yield (device.device, severity), count
-
-
 def _all_errors(snapshot: Snapshot) -> Iterable[Sample]:
-    pcie = snapshot.reading(Pcie)
     sums: Counter[str] = Counter()
-    for device in pcie.devices if pcie else ():
+    for device in _devices(snapshot):
         for severity, count in device.errors_by_severity:
             sums[severity] += count
     return [((severity,), sums[severity]) for severity in sums]
 
 
 def _links(snapshot: Snapshot) -> Iterable[Sample]:
-    states = Counter(LINK_STATES[card.is_reduced] for card in _cards(snapshot))
+    cards = (device for device in _devices(snapshot) if not device.is_port)
+    states = Counter(LINK_STATES[card.is_reduced] for card in cards)
     return [((state,), states[state]) for state in LINK_STATES.values()] if states else ()
 
 
 def _info(snapshot: Snapshot) -> Iterable[Sample]:
     """Yield what is shown with its link or its errors; `/node` lists all devices."""
-    pcie = snapshot.reading(Pcie)
-    linked = {device.device for device in _with_link(snapshot)}
-    for device in pcie.devices if pcie else ():
+    linked = {device.device for device in _with_link(_devices(snapshot))}
+    for device in _devices(snapshot):
         if device.errors or device.device in linked:
             yield (device.device, device.parent or "", device.kind, device.slot or ""), 1
 
@@ -83,11 +73,15 @@ FAMILIES = (
         _errors,
         *("device", "severity", "error"),
     ),
-    family(
-        "hw_pcie_gpu_errors_total",
-        "PCIe AER errors of one GPU since boot, including zero.",
-        _errors_of_gpus,
-        *("device", "severity"),
+    *families(
+        "hw_pcie_gpu_",
+        GPUS,
+        Row(
+            "errors_total",
+            "PCIe AER errors of one GPU since boot, including zero.",
+            "errors_by_severity",
+            ("severity",),
+        ),
     ),
     family(
         "hw_pcie_all_errors_total",
