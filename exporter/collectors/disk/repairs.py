@@ -16,12 +16,30 @@ CLEAN, WARNED, ERRORS = "clean", "warned", "errors"
 
 
 @dataclass(slots=True)
-class DiskRepairs:
-    """Remembers which SCSI disk or NVMe controller was last at each address."""
+class StorageRepairs:
+    """Finds the repairs of disks and filesystems.
+
+    Remembers which SCSI disk or NVMe controller was last at each address, which filesystems were
+    writable, and what the kernel said of the last mount of each device.
+    """
 
     _last: dict[str, str] = field(default_factory=dict)
+    _writable: dict[str, bool] = field(default_factory=dict)
+    _last_mount: dict[str, str] = field(default_factory=dict)
 
-    def between(self, snapshot: Snapshot) -> Iterator[Repair]:
+    def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
+        """Yield the disks that were attached, and the devices and mount points that are well.
+
+        A filesystem that the kernel mounted with errors is not repaired.
+        """
+        for disk in self._attached(snapshot):
+            yield "disk_attached", "physical_disk", disk
+        for device in self._mounted(events):
+            yield "mounted", "logical_disk", device
+        for place in self._mounts(snapshot):
+            yield "mounted", "logical_disk", place
+
+    def _attached(self, snapshot: Snapshot) -> Iterator[str]:
         """Yield each disk that is gone and at whose address one of another name works now.
 
         The disk was replaced, or is back: an array or a filesystem that holds the old one keeps
@@ -34,37 +52,8 @@ class DiskRepairs:
             if before not in present:
                 if not works:
                     continue
-                yield "disk_attached", "physical_disk", before
+                yield before
             remember(self._last, address, name)
-
-
-def _disks(snapshot: Snapshot) -> Iterator[tuple[str, str, bool]]:
-    """Yield address and name of each SCSI disk and NVMe controller, and whether it works."""
-    disks, controllers = snapshot.reading(Disks), snapshot.reading(NvmeControllers)
-    for disk in disks.disks if disks else ():
-        if disk.scsi_address:
-            yield disk.scsi_address, disk.device, disk.scsi_state in (None, "running")
-    for controller in controllers.controllers if controllers else ():
-        if controller.pci_bus_id:
-            yield controller.pci_bus_id, controller.device, controller.state == "live"
-
-
-@dataclass(slots=True)
-class MountRepairs:
-    """Remembers which filesystems were writable, and what the kernel said of their last mount."""
-
-    _writable: dict[str, bool] = field(default_factory=dict)
-    _last_mount: dict[str, str] = field(default_factory=dict)
-
-    def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
-        """Yield devices that were mounted, and mount points that are writable again.
-
-        A filesystem that the kernel mounted with errors is not repaired.
-        """
-        for device in self._mounted(events):
-            yield "mounted", "logical_disk", device
-        for place in self._mounts(snapshot):
-            yield "mounted", "logical_disk", place
 
     def _mounted(self, events: Iterable[Event]) -> Iterable[str]:
         """Return the devices that were mounted without errors and have none since then.
@@ -102,14 +91,12 @@ def _is_writable(filesystem: Filesystem) -> bool:
     return not filesystem.readonly and not is_suspended
 
 
-@dataclass(slots=True)
-class StorageRepairs:
-    """Finds the repairs of disks and filesystems."""
-
-    _disks: DiskRepairs = field(default_factory=DiskRepairs)
-    _mounts: MountRepairs = field(default_factory=MountRepairs)
-
-    def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
-        """Yield the disks and filesystems that were repaired since the last snapshot."""
-        yield from self._disks.between(snapshot)
-        yield from self._mounts.between(snapshot, events)
+def _disks(snapshot: Snapshot) -> Iterator[tuple[str, str, bool]]:
+    """Yield address and name of each SCSI disk and NVMe controller, and whether it works."""
+    disks, controllers = snapshot.reading(Disks), snapshot.reading(NvmeControllers)
+    for disk in disks.disks if disks else ():
+        if disk.scsi_address:
+            yield disk.scsi_address, disk.device, disk.scsi_state in (None, "running")
+    for controller in controllers.controllers if controllers else ():
+        if controller.pci_bus_id:
+            yield controller.pci_bus_id, controller.device, controller.state == "live"
