@@ -132,11 +132,11 @@ def _lies_on(snapshot: Snapshot) -> Iterable[Edge]:
 def _sits_in(snapshot: Snapshot) -> Iterable[Edge]:
     """Yield the PCI device of each NVMe disk."""
     controllers, disks = snapshot.reading(NvmeControllers), snapshot.reading(Disks)
-    for controller in controllers.controllers if controllers else ():
-        for disk in disks.disks if disks and controller.pci_bus_id else ():
-            match = _NVME.fullmatch(disk.device)
-            if match and match[1] == controller.device:
-                yield Edge("part_of", ("disk", disk.device), ("pcie", str(controller.pci_bus_id)))
+    places = {it.device: it.pci_bus_id for it in (controllers.controllers if controllers else ())}
+    for disk in disks.disks if disks else ():
+        match = _NVME.fullmatch(disk.device)
+        if match and (address := places.get(match[1])):
+            yield Edge("part_of", ("disk", disk.device), ("pcie", address))
 
 
 DISK = Kind(
@@ -225,7 +225,6 @@ FIELDS = NodeFields(
 )
 
 LOST_MEMBERS = Events("md_disk_failure", (), MAX_WINDOW_SECS)
-_NAMESPACE = re.compile(r"(nvme\d+)n\d+")
 
 
 def links(known: KnownEntities) -> Iterator[Edge]:
@@ -236,7 +235,7 @@ def links(known: KnownEntities) -> Iterator[Edge]:
             if disk in known.entities:
                 yield Edge("part_of", filesystem.key, disk)
     for namespace in known.by_kind.get("disk", ()):
-        match = _NAMESPACE.fullmatch(namespace.key[1])
+        match = _NVME.fullmatch(namespace.key[1])
         if match and ("disk", match[1]) in known.entities:
             yield Edge("part_of", namespace.key, ("disk", match[1]))
     for array in known.by_kind.get("md_array", ()):
