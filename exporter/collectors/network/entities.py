@@ -94,11 +94,10 @@ def _port_id(port: InfinibandPort) -> str:
 def _ports(snapshot: Snapshot) -> Iterable[Entity]:
     reading, gpus = snapshot.reading(Infiniband), gpus_near(snapshot)
     for port in reading.ports if reading else ():
-        addresses: list[Address] = [("network", _port_id(port))]
-        pci = pci_address(port.pci_bus_id)
+        name, pci = _port_id(port), pci_address(port.pci_bus_id)
+        addresses: list[Address] = [("network", name)]
         if pci:
             addresses.append(("network", pci))
-        name = _port_id(port)
         fields = FirstOf(FieldsOf(port, _PORT_GETTERS), {"nearest_gpus": gpus.get(pci or "")})
         yield Entity(("ib_port", name), name, fields, tuple(addresses))
 
@@ -157,26 +156,21 @@ class PortRepairs:
     _ports: dict[str, bool] = field(default_factory=dict)
 
     def between(self, snapshot: Snapshot, _: Iterable[Event]) -> Iterable[Repair]:
-        """Yield the ports that are up again."""
-        for port in self._links(snapshot):
-            yield "link_up", "network", port
-
-    def _links(self, snapshot: Snapshot) -> Iterator[str]:
         """Yield ports of adapters that were down, or removed by their driver, and are up."""
         network, infiniband = snapshot.reading(Network), snapshot.reading(Infiniband)
         if network is not None:
             nics = [(nic.device, nic.pci_bus_id, nic.up) for nic in network.interfaces]
             yield from _came_up(self._nics, nics)
         if infiniband is not None:
-            ports = [(f"{p.device}/{p.port}", p.pci_bus_id, p.up) for p in infiniband.ports]
+            ports = [(_port_id(p), p.pci_bus_id, p.up) for p in infiniband.ports]
             yield from _came_up(self._ports, ports)
 
 
 def _came_up(
     known: dict[str, bool], ports: Iterable[tuple[str, str | None, bool | None]]
-) -> Iterator[str]:
-    """Yield the addresses of the ports that are up and were not; only adapters on PCI count."""
+) -> Iterator[Repair]:
+    """Yield the ports that are up and were not, by address; only adapters on PCI count."""
     found = {name: (address, is_up) for name, address, is_up in ports if address}
     states = {name: is_up for name, (_, is_up) in found.items() if is_up is not None}
     for name in turned_good(known, states):
-        yield pci_address(found[name][0]) or name
+        yield "link_up", "network", pci_address(found[name][0]) or name
