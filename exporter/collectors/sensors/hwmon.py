@@ -27,6 +27,11 @@ class Quantity:
     highest: float
     limits: tuple[tuple[str, str], ...] = ()
 
+    def value_of(self, raw: int | None) -> float | None:
+        """Return the value in its unit; None where it is unknown or cannot be true."""
+        value = None if raw is None else raw / self.per_unit
+        return value if value is not None and self.lowest <= value <= self.highest else None
+
 
 QUANTITIES = {
     "temp": Quantity(
@@ -159,13 +164,10 @@ class Chip:
 
 def _value(known_as: str, file: Path, quantity: Quantity, fields: FieldReader) -> float | None:
     raw = fields.number(known_as, file)
-    if raw is None:
-        return None
-    value = raw / quantity.per_unit
-    if quantity.lowest <= value <= quantity.highest:
-        return value
-    fields.skip(known_as, f"{raw} cannot be true")
-    return None
+    value = quantity.value_of(raw)
+    if raw is not None and value is None:
+        fields.skip(known_as, f"{raw} cannot be true")
+    return value
 
 
 def _distinct(sensors: Iterable[Sensor]) -> Iterable[Sensor]:
@@ -188,7 +190,7 @@ def read_thermal_zones(folder: Path, chips: Container[str], fields: FieldReader)
         if SAME_CHIP.get(kind, kind) in chips:
             continue
         # A zone that is switched off answers with an error: no note of it.
-        value = _celsius(FieldReader().number(zone, folder / zone / "temp"))
+        value = QUANTITIES["temp"].value_of(FieldReader().number(zone, folder / zone / "temp"))
         if value is not None:
             limits = _limits(folder / zone, fields)
             sensors.append(Sensor("temperature", zone, kind, kind, value, limits))
@@ -201,15 +203,9 @@ def _limits(zone: Path, fields: FieldReader) -> tuple[tuple[str, float], ...]:
         kind = fields.label(zone.name, zone / f"trip_point_{number}_type")
         if kind is None:
             break
-        limit = _celsius(fields.number(zone.name, zone / f"trip_point_{number}_temp"))
+        limit = QUANTITIES["temp"].value_of(
+            fields.number(zone.name, zone / f"trip_point_{number}_temp")
+        )
         if kind in TRIP_POINTS and limit is not None and limit > 0:
             result.setdefault(TRIP_POINTS[kind], limit)
     return tuple(sorted(result.items()))
-
-
-def _celsius(raw: int | None) -> float | None:
-    if raw is None:
-        return None
-    temperature = QUANTITIES["temp"]
-    value = raw / temperature.per_unit
-    return value if temperature.lowest <= value <= temperature.highest else None
