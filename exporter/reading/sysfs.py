@@ -4,6 +4,7 @@ A number in another form than the kernel's is None, never zero.
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from exporter.model.label import clean_text
@@ -22,8 +23,7 @@ class FieldReader:
     Paths of many files are strings: making a `Path` takes as long as reading the file.
     """
 
-    def __init__(self, max_skipped: int = MAX_SKIPPED) -> None:
-        self._max_skipped = max_skipped
+    def __init__(self) -> None:
         self._missing: list[Missing] = []
 
     @property
@@ -33,7 +33,7 @@ class FieldReader:
 
     def skip(self, field: str, reason: str) -> None:
         """Record a skipped field and the reason."""
-        if len(self._missing) < self._max_skipped:
+        if len(self._missing) < MAX_SKIPPED:
             self._missing.append(Missing(clean_text(field), clean_text(reason)))
 
     def truncated(self, limit: int, count: int, devices: str) -> int:
@@ -60,18 +60,19 @@ class FieldReader:
 
     def count(self, field: str, path: Path | str) -> int | None:
         """Read a counter from 0 to 2⁶⁴ − 1; None if there is none."""
-        text = self.text(field, path, 64)
-        number = None if text is None else parse_counter(text)
-        if text is not None and number is None:
-            self.skip(field, f"{path} does not hold a counter")
-        return number
+        return self._parsed(field, path, parse_counter, "a counter")
 
     def number(self, field: str, path: Path | str) -> int | None:
         """Read a whole number, which may be negative; None if there is none."""
+        return self._parsed(field, path, parse_integer, "a number")
+
+    def _parsed(
+        self, field: str, path: Path | str, parse: Callable[[str], int | None], what: str
+    ) -> int | None:
         text = self.text(field, path, 64)
-        number = None if text is None else parse_integer(text)
+        number = None if text is None else parse(text)
         if text is not None and number is None:
-            self.skip(field, f"{path} does not hold a number")
+            self.skip(field, f"{path} does not hold {what}")
         return number
 
 
@@ -98,27 +99,6 @@ def parse_decimal(word: str) -> float | None:
     before, _, after = word.strip().partition(".")
     units, fraction = parse_counter(before), parse_counter(after or "0")
     return None if units is None or fraction is None else float(f"{before}.{after or 0}")
-
-
-class WrappingCounters:
-    """Sums counters that wrap at a known highest value."""
-
-    def __init__(self) -> None:
-        self._raw: dict[str, int] = {}
-        self._total: dict[str, int] = {}
-
-    def update(self, name: str, raw: int, highest: int) -> int:
-        """Return the first value of a counter plus all increases since.
-
-        Without a usable `highest`, a decrease is a reset to zero.
-        """
-        before = self._raw.get(name, 0)
-        step = raw - before
-        if step < 0:
-            step = raw + highest - before if highest >= before else raw
-        self._raw[name] = raw
-        self._total[name] = self._total.get(name, 0) + step
-        return self._total[name]
 
 
 def names_in(folder: Path, what: str) -> list[str]:

@@ -3,7 +3,6 @@
 import pytest
 
 from exporter.reading.sysfs import (
-    WrappingCounters,
     parse_counter,
     parse_decimal,
     parse_integer,
@@ -35,10 +34,3 @@ def test_a_decimal_is_finite_and_not_negative(word: str) -> None:
     """Neither nan nor infinity gets through."""
     assert parse_decimal(word) is None
     assert parse_decimal("12.50\n") == 12.5
-
-
-def test_a_counter_that_wraps_is_added_up() -> None:
-    """The step over the end counts; without a known end it begins anew at zero."""
-    unwrapped = WrappingCounters()
-    assert [unwrapped.update("a", raw, 99) for raw in (90, 95, 5)] == [90, 95, 104]
-    assert [unwrapped.update("b", raw, 0) for raw in (90, 95, 5)] == [90, 95, 100]

@@ -12,7 +12,7 @@ from exporter.model.label import clean_text
 from exporter.model.reading import Reading
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
-from exporter.reading.sysfs import FieldReader, WrappingCounters, names_in, parse_counter
+from exporter.reading.sysfs import FieldReader, names_in, parse_counter
 
 ZONE = re.compile(r"intel-rapl:[0-9]+(?::[0-9]+)?")
 MICROJOULES_PER_JOULE = 1_000_000
@@ -25,7 +25,7 @@ class RaplReader:
 
     def __init__(self, sys_root: Path) -> None:
         self._folder = sys_root / "class/powercap"
-        self._unwrapped = WrappingCounters()
+        self._counted: dict[str, tuple[int, int]] = {}  # last read, and added up
 
     def read(self) -> Reading[EnergyMeters]:
         """Read all meters now; raise SourceAbsent where there is none, or none that we may read."""
@@ -55,9 +55,21 @@ class RaplReader:
             fields.skip(name, "energy_uj does not hold a counter")
             return None
         highest = fields.count(name, folder / "max_energy_range_uj") or 0
-        total = self._unwrapped.update(name, energy, highest)
+        total = self._added_up(name, energy, highest)
         hw_id = clean_text(self._hw_id(name, zone, fields))
         return EnergyMeter(hw_type, hw_id, total / MICROJOULES_PER_JOULE)
+
+    def _added_up(self, name: str, raw: int, highest: int) -> int:
+        """Return the first value of a meter plus all increases since.
+
+        A meter wraps at its highest value; without a usable one, a decrease is a reset to zero.
+        """
+        before, total = self._counted.get(name, (0, 0))
+        step = raw - before
+        if step < 0:
+            step = raw + highest - before if highest >= before else raw
+        self._counted[name] = raw, total + step
+        return total + step
 
     def _hw_id(self, name: str, zone: str, fields: FieldReader) -> str:
         """Name the zone, and for a part the package it belongs to."""
