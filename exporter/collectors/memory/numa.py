@@ -9,10 +9,10 @@ from pathlib import Path
 from exporter.collectors.memory.values import NumaNode, NumaNodes
 from exporter.model.reading import Reading
 from exporter.reading.source import SourceAbsent
-from exporter.reading.sysfs import FieldReader, names_in, parse_counter
+from exporter.reading.sysfs import FieldReader, names_in
 
 NODE = re.compile(r"node([0-9]+)")
-FEWEST_WORDS = 4
+FIELD = re.compile(r"^Node [0-9]+ (\w+): +([0-9]{1,19}) kB$", re.MULTILINE)
 
 
 class NumaReader:
@@ -45,11 +45,4 @@ class NumaReader:
 
 def parse_meminfo(text: str) -> dict[str, int]:
     """Parse the fields in bytes: lines read `Node 0 MemTotal: 8388608 kB`."""
-    fields = {}
-    for line in text.split("\n"):
-        words = line.split()
-        if len(words) >= FEWEST_WORDS and words[0] == "Node":
-            number = parse_counter(words[3])
-            if number is not None:
-                fields[words[2].rstrip(":")] = number * 1024
-    return fields
+    return {name: int(kib) * 1024 for name, kib in FIELD.findall(text)}
