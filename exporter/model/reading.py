@@ -49,6 +49,7 @@ class Truncated(Protocol):
         """The number of devices beyond the maximum."""
         ...
 
+    @property
     def device_kind(self) -> str:
-        """Return the value of the label `kind` for these devices."""
+        """The value of the label `kind` for these devices."""
         ...

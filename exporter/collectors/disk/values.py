@@ -1,6 +1,7 @@
 """Values of disks, NVMe controllers, RAID arrays and filesystems."""
 
 import re
+from typing import ClassVar
 
 from exporter.record import dataclass
 
@@ -68,10 +69,7 @@ class Disks:
 
     disks: tuple[Disk, ...]
     truncated: int = 0  # disks beyond the maximum
-
-    def device_kind(self) -> str:
-        """Return the name of the devices that `truncated` counts."""
-        return "disk"
+    device_kind: ClassVar[str] = "disk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +189,4 @@ class Filesystems:
 
     filesystems: tuple[Filesystem, ...]
     truncated: int = 0  # filesystems beyond the maximum
-
-    def device_kind(self) -> str:
-        """Return the name of the devices that `truncated` counts."""
-        return "filesystem"
+    device_kind: ClassVar[str] = "filesystem"

@@ -1,6 +1,6 @@
 """Values of network interfaces, the TCP/IP stack and InfiniBand ports."""
 
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from exporter.exposition.rows import metric
 from exporter.model.reading import Labeled
@@ -50,10 +50,7 @@ class Network:
     namespace: str
     interfaces: tuple[Interface, ...] = ()
     truncated: int = 0  # interfaces beyond the maximum
-
-    def device_kind(self) -> str:
-        """Return the name of the devices that `truncated` counts."""
-        return "interface"
+    device_kind: ClassVar[str] = "interface"
 
 
 MAX_WITH_ZEROS = 8
@@ -212,7 +209,4 @@ class Infiniband:
 
     ports: tuple[InfinibandPort, ...]
     truncated: int = 0  # ports beyond the maximum
-
-    def device_kind(self) -> str:
-        """Return the name of the devices that `truncated` counts."""
-        return "infiniband_port"
+    device_kind: ClassVar[str] = "infiniband_port"
