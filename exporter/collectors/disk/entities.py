@@ -18,7 +18,7 @@ from exporter.collectors.disk.values import (
 )
 from exporter.collectors.sensors.values import Sensors
 from exporter.faults.entities.kind import FieldsOf, FirstOf, Kind, getters_of, names_of
-from exporter.faults.entities.node import NodeField, NodeFields, of_reading
+from exporter.faults.entities.node import NodeFields, field_of
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
 from exporter.faults.subject import KnownEntities
 from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
@@ -216,10 +216,9 @@ def _count(disks: Disks) -> Value:
 
 FIELDS = NodeFields(
     computed={
-        "disk_count": NodeField(FieldType(Type.NUMBER), of_reading(Disks, _count)),
-        "network_volume_count": NodeField(
-            FieldType(Type.NUMBER),
-            of_reading(Disks, lambda disks: sum(d.is_network_volume for d in disks.disks)),
+        "disk_count": field_of(Type.NUMBER, Disks, _count),
+        "network_volume_count": field_of(
+            Type.NUMBER, Disks, lambda disks: sum(d.is_network_volume for d in disks.disks)
         ),
     }
 )

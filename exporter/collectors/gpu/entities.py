@@ -1,6 +1,6 @@
 """GPUs, NVLinks and NVSwitches as components of rules."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from exporter.collectors.cpu.values import Cpu
 from exporter.collectors.gpu.entity_fields import DERIVED, OF_LINKS, derived
@@ -18,7 +18,7 @@ from exporter.faults.entities.kind import (
     known_by_events,
     names_of,
 )
-from exporter.faults.entities.node import NodeField, NodeFields, of_reading
+from exporter.faults.entities.node import NodeField, NodeFields, field_of
 from exporter.faults.subject import KnownEntities
 from exporter.faults.values import Address, Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
@@ -201,25 +201,23 @@ def _are_read(gpus: Gpus) -> bool:
     return gpus.backend.nvml_up is not False and gpus.backend.backend not in ("none", "cache")
 
 
-_OF_GPUS: Mapping[str, tuple[Type, Callable[[Gpus], Value]]] = {
-    "gpus_missing": (Type.TEXT, _missing_gpus),
-    "fabric_clique_count": (Type.NUMBER, lambda gpus: len(_by_clique(gpus)) or None),
-    "fabric_cliques": (Type.TEXT, _cliques),
-    "gpu_backend": (Type.TEXT, lambda gpus: gpus.backend.backend),
-    "gpu_backend_reason": (Type.TEXT, lambda gpus: gpus.backend.reason),
-    "gpu_nvml_up": (Type.TRUTH, lambda gpus: gpus.backend.nvml_up),
-    "gpus_are_read": (Type.TRUTH, _are_read),
-    "gpu_backend_tried": (Type.TRUTH, lambda gpus: gpus.backend.tried or None),
-    "gpu_releases": (Type.NUMBER, lambda gpus: gpus.releases),
-    "gpu_release_overdue": (Type.TRUTH, lambda gpus: gpus.release_overdue),
-    "gpu_up_count": (Type.NUMBER, _up_gpus),
-}
 FIELDS = NodeFields(
     computed={
-        name: NodeField(FieldType(kind), of_reading(Gpus, say))
-        for name, (kind, say) in _OF_GPUS.items()
+        "gpus_missing": field_of(Type.TEXT, Gpus, _missing_gpus),
+        "fabric_clique_count": field_of(
+            Type.NUMBER, Gpus, lambda gpus: len(_by_clique(gpus)) or None
+        ),
+        "fabric_cliques": field_of(Type.TEXT, Gpus, _cliques),
+        "gpu_backend": field_of(Type.TEXT, Gpus, attrgetter("backend.backend")),
+        "gpu_backend_reason": field_of(Type.TEXT, Gpus, attrgetter("backend.reason")),
+        "gpu_nvml_up": field_of(Type.TRUTH, Gpus, attrgetter("backend.nvml_up")),
+        "gpus_are_read": field_of(Type.TRUTH, Gpus, _are_read),
+        "gpu_backend_tried": field_of(Type.TRUTH, Gpus, lambda gpus: gpus.backend.tried or None),
+        "gpu_releases": field_of(Type.NUMBER, Gpus, attrgetter("releases")),
+        "gpu_release_overdue": field_of(Type.TRUTH, Gpus, attrgetter("release_overdue")),
+        "gpu_up_count": field_of(Type.NUMBER, Gpus, _up_gpus),
+        "gpu_pci_count": NodeField(FieldType(Type.NUMBER), _gpus_on_bus),
     }
-    | {"gpu_pci_count": NodeField(FieldType(Type.NUMBER), _gpus_on_bus)}
 )
 
 

@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from exporter.collectors.memory.values import Dimm, Memory, MemoryController, MemoryErrors, Paging
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
-from exporter.faults.entities.node import NodeField, NodeFields, of_reading
-from exporter.faults.values import Entity, FieldType, Type
+from exporter.faults.entities.node import NodeFields, field_of
+from exporter.faults.values import Entity, Type
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
 
@@ -35,13 +35,11 @@ def _corrected(controllers: Iterable[MemoryController]) -> int | None:
 FIELDS = NodeFields(
     readings=(("memory_", Memory), ("memory_", Paging)),
     computed={
-        "memory_controllers": NodeField(
-            FieldType(Type.NUMBER),
-            of_reading(MemoryErrors, lambda errors: len(errors.controllers)),
+        "memory_controllers": field_of(
+            Type.NUMBER, MemoryErrors, lambda errors: len(errors.controllers)
         ),
-        "memory_corrected_errors": NodeField(
-            FieldType(Type.NUMBER),
-            of_reading(MemoryErrors, lambda errors: _corrected(errors.controllers)),
+        "memory_corrected_errors": field_of(
+            Type.NUMBER, MemoryErrors, lambda errors: _corrected(errors.controllers)
         ),
     },
 )

@@ -16,7 +16,7 @@ from exporter.collectors.network.values import (
 )
 from exporter.collectors.pcie.address import pci_address
 from exporter.faults.entities.kind import FieldsOf, FirstOf, Kind, getters_of, names_of
-from exporter.faults.entities.node import NodeField, NodeFields, of_reading
+from exporter.faults.entities.node import NodeFields, field_of
 from exporter.faults.events.changes import turned_good
 from exporter.faults.subject import KnownEntities, Repair
 from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
@@ -121,7 +121,7 @@ def _count(network: Network) -> Value:
 
 FIELDS = NodeFields(
     readings=(("", NetworkStack),),
-    computed={"interface_count": NodeField(FieldType(Type.NUMBER), of_reading(Network, _count))},
+    computed={"interface_count": field_of(Type.NUMBER, Network, _count)},
 )
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from exporter.collectors.pcie.values import Pcie, PcieDevice
-from exporter.faults.entities.kind import FieldsOf, Getter, Kind, getters_of, names_of
-from exporter.faults.entities.node import NodeField, NodeFields, of_reading
+from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
+from exporter.faults.entities.node import NodeField, NodeFields, field_of
 from exporter.faults.subject import KnownEntities
 from exporter.faults.values import Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
@@ -40,7 +40,7 @@ PCIE = Kind(
 )
 
 
-def _on_bus(kind: str) -> Getter:
+def _on_bus(kind: str) -> NodeField:
     """Count the devices of a kind: also those that are given to a virtual machine are there.
 
     Adapters that a hypervisor attaches are not counted: they come and go on request.
@@ -50,7 +50,7 @@ def _on_bus(kind: str) -> Getter:
         devices = (device for device in pcie.devices if device.kind == kind)
         return sum(not device.comes_and_goes for device in devices)
 
-    return of_reading(Pcie, count)
+    return field_of(Type.NUMBER, Pcie, count)
 
 
 def _passed_through_gpus(pcie: Pcie) -> Value:
@@ -59,15 +59,12 @@ def _passed_through_gpus(pcie: Pcie) -> Value:
 
 FIELDS = NodeFields(
     computed={
-        name: NodeField(FieldType(Type.NUMBER), get)
-        for name, get in {
-            "network_pci_count": _on_bus("network"),
-            "nvme_pci_count": _on_bus("nvme"),
-            "gpu_passthrough_count": of_reading(Pcie, _passed_through_gpus),
-            "gpu_unbound_count": of_reading(
-                Pcie, lambda pcie: sum(gpu.is_unbound_gpu for gpu in pcie.devices)
-            ),
-        }.items()
+        "network_pci_count": _on_bus("network"),
+        "nvme_pci_count": _on_bus("nvme"),
+        "gpu_passthrough_count": field_of(Type.NUMBER, Pcie, _passed_through_gpus),
+        "gpu_unbound_count": field_of(
+            Type.NUMBER, Pcie, lambda pcie: sum(gpu.is_unbound_gpu for gpu in pcie.devices)
+        ),
     }
 )
 

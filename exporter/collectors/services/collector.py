@@ -8,7 +8,7 @@ from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.services.values import Service, Services
 from exporter.exposition.rows import Row, each, families, reading, rows_of
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
-from exporter.faults.entities.node import NodeField, NodeFields, of_reading
+from exporter.faults.entities.node import NodeField, NodeFields, field_of
 from exporter.faults.subject import CollectorSubject
 from exporter.faults.values import Entity, FieldType, Type
 from exporter.model.reading import Reading
@@ -68,7 +68,6 @@ def _nvlink_fabric(snapshot: object) -> str | None:
 
 
 _GETTERS = getters_of(Service)
-_NUMBER, _TEXT = FieldType(Type.NUMBER), FieldType(Type.TEXT)
 
 COLLECTOR = Collector(
     "services",
@@ -108,13 +107,9 @@ COLLECTOR = Collector(
         kinds=(Kind("service", "service", names_of(Service), _services, Services, ends=True),),
         node=NodeFields(
             computed={
-                "failed_units": NodeField(
-                    _NUMBER, of_reading(Services, lambda it: it.failed_units)
-                ),
-                "failed_unit_names": NodeField(
-                    _TEXT, of_reading(Services, lambda it: it.failed_names)
-                ),
-                "nvlink_fabric": NodeField(_TEXT, _nvlink_fabric),
+                "failed_units": field_of(Type.NUMBER, Services, lambda it: it.failed_units),
+                "failed_unit_names": field_of(Type.TEXT, Services, lambda it: it.failed_names),
+                "nvlink_fabric": NodeField(FieldType(Type.TEXT), _nvlink_fabric),
             }
         ),
     ),

@@ -15,7 +15,7 @@ from exporter.faults.entities.kind import (
     of_labels,
     prefixed,
 )
-from exporter.faults.values import Entity, FieldType, Value
+from exporter.faults.values import Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Naming
 from exporter.record import dataclass
@@ -39,6 +39,11 @@ class NodeField:
 
     type: FieldType
     get: Getter
+
+
+def field_of(meant: Type, kind: type, say: Callable[[Any], Value]) -> NodeField:
+    """Return a field of this type, computed from one reading; None without the reading."""
+    return NodeField(FieldType(meant), of_reading(kind, say))
 
 
 @dataclass(frozen=True, slots=True)
