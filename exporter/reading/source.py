@@ -14,7 +14,25 @@ class SourceFailed(Exception):
     """The source exists but could not be read; the message says why in one sentence."""
 
 
-class Source(Protocol):
+class _Named(Protocol):
+    """What every source has."""
+
+    @property
+    def name(self) -> str:
+        """The value of the label `source`, unique in the list of sources."""
+        ...
+
+    @property
+    def deadline_secs(self) -> float:
+        """Seconds after which a read that has not ended is reported as stuck."""
+        ...
+
+    async def close(self) -> None:
+        """Close processes, files and sockets, within half a second."""
+        ...
+
+
+class Source(_Named, Protocol):
     """One source of readings.
 
     `read` returns the reading, or raises SourceAbsent or SourceFailed; any other exception is a bug
@@ -22,53 +40,25 @@ class Source(Protocol):
     the last call has ended, and reports the source as stuck after `deadline_secs`.
     """
 
-    @property
-    def name(self) -> str:
-        """The value of the label `source`, unique in the list of sources."""
-        ...
-
-    @property
-    def deadline_secs(self) -> float:
-        """Seconds after which a read that has not ended is reported as stuck."""
-        ...
-
     async def read(self) -> Reading[object]:
         """Read the hardware once."""
         ...
 
-    async def close(self) -> None:
-        """Close processes, files and sockets, within half a second."""
-        ...
-
 
 @runtime_checkable
-class Follower(Protocol):
+class Follower(_Named, Protocol):
     """A source that reads further details of another reading; read after all sources.
 
     It keeps the promises of a Source, and is read again whenever the source of `follows` is.
     """
 
     @property
-    def name(self) -> str:
-        """The value of the label `source`, unique in the list of sources."""
-        ...
-
-    @property
     def follows(self) -> type:
         """The type of the reading that the follower depends on."""
         ...
 
-    @property
-    def deadline_secs(self) -> float:
-        """Seconds after which a read that has not ended is reported as stuck."""
-        ...
-
     async def read_after(self, seen: Snapshot) -> Reading[object]:
         """Read the details; `seen` holds the readings of this collection."""
-        ...
-
-    async def close(self) -> None:
-        """Close processes, files and sockets, within half a second."""
         ...
 
 
