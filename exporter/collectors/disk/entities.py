@@ -75,15 +75,13 @@ def _disks(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(Disks)
     reported = nvme_fields(snapshot)
     for disk in reading.disks if reading else ():
-        addresses: list[Address] = [("physical_disk", disk.device)]
-        if disk.scsi_address:
-            addresses.append(("physical_disk", disk.scsi_address))
-        controller = _NVME.fullmatch(disk.device)
-        if controller:
-            addresses.append(("physical_disk", controller[1]))
-        of_controller = reported.get(controller[1], NO_FIELDS) if controller else NO_FIELDS
+        match = _NVME.fullmatch(disk.device)
+        controller = match[1] if match else ""
+        names = (disk.device, disk.scsi_address, controller)
+        addresses: tuple[Address, ...] = tuple(("physical_disk", name) for name in names if name)
+        of_controller = reported.get(controller, NO_FIELDS)
         fields = FirstOf(FieldsOf(disk, _DISK_GETTERS), of_controller)
-        yield Entity(("disk", disk.device), disk.device, fields, tuple(addresses))
+        yield Entity(("disk", disk.device), disk.device, fields, addresses)
 
 
 def filesystems(snapshot: Snapshot) -> Iterable[Entity]:

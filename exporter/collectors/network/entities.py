@@ -36,14 +36,12 @@ def _interfaces(snapshot: Snapshot) -> Iterable[Entity]:
     counters = {nic.device: FieldsOf(nic, _COUNTED) for nic in (counted.nics if counted else ())}
     gpus = gpus_near(snapshot)
     for interface in network.interfaces if network else ():
-        addresses: list[Address] = [("network", interface.device)]
         pci = pci_address(interface.pci_bus_id)
-        if pci:
-            addresses.append(("network", pci))
         own = FieldsOf(interface, _GETTERS)
         near = {"nearest_gpus": gpus.get(pci or "")}
         fields = FirstOf(own, counters.get(interface.device, NO_FIELDS), near)
-        yield Entity(("nic", interface.device), interface.device, fields, tuple(addresses))
+        addresses = _named(interface.device, pci)
+        yield Entity(("nic", interface.device), interface.device, fields, addresses)
     known = {pci_address(i.pci_bus_id) for i in (network.interfaces if network else ())}
     yield from _adapters(snapshot, known)
 
@@ -55,7 +53,12 @@ def _adapters(snapshot: Snapshot, known: set[str | None]) -> Iterable[Entity]:
         pci = pci_address(port.pci_bus_id)
         if pci is not None and pci not in known:
             known.add(pci)
-            yield Entity(("nic", port.device), port.device, NO_FIELDS, (("network", pci),))
+            yield Entity(("nic", port.device), port.device, NO_FIELDS, _named(pci))
+
+
+def _named(*names: str | None) -> tuple[Address, ...]:
+    """Return the names in events that are known: the device, and its PCI address."""
+    return tuple(("network", name) for name in names if name)
 
 
 NIC = Kind(
@@ -95,11 +98,8 @@ def _ports(snapshot: Snapshot) -> Iterable[Entity]:
     reading, gpus = snapshot.reading(Infiniband), gpus_near(snapshot)
     for port in reading.ports if reading else ():
         name, pci = _port_id(port), pci_address(port.pci_bus_id)
-        addresses: list[Address] = [("network", name)]
-        if pci:
-            addresses.append(("network", pci))
         fields = FirstOf(FieldsOf(port, _PORT_GETTERS), {"nearest_gpus": gpus.get(pci or "")})
-        yield Entity(("ib_port", name), name, fields, tuple(addresses))
+        yield Entity(("ib_port", name), name, fields, _named(name, pci))
 
 
 IB_PORT = Kind(
