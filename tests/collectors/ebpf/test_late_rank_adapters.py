@@ -2,6 +2,9 @@
 
 import time
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -12,7 +15,7 @@ from exporter.collectors.network.values import DriverCounters, Infiniband
 from exporter.collectors.workloads.values import GpuClient, ProcessUse, Workload, Workloads
 from exporter.faults.engine import RuleEngine
 from exporter.model.snapshot import Snapshot
-from tests.collectors.network.test_affinity import EIGHT_PAIRS, board
+from tests.collectors.network.test_affinity import EIGHT_PAIRS, read_board
 
 LATE = Communicator(
     *("c", Workload("ml", "train-0", "main"), 8, 8, (44, 45)),
@@ -23,9 +26,15 @@ LATE = Communicator(
 )
 
 
+@cache
+def _board(layout: str) -> Snapshot:
+    with TemporaryDirectory() as folder:
+        return read_board(Path(folder) / "node", layout)
+
+
 def _node(now: float, down: str, layout: str = EIGHT_PAIRS) -> Snapshot:
     """Eight pairs of GPU and adapter; process 44 uses GPU 3, and one port is down."""
-    made = board(layout)
+    made = _board(layout)
     infiniband = made.reading(Infiniband)
     assert infiniband is not None
     ports = tuple(

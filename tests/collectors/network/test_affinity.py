@@ -1,12 +1,23 @@
-"""Which adapter is nearest to each GPU, on boards as their buses are laid out."""
+"""Which adapter is nearest to each GPU, from the files of boards as their buses are laid out."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
 
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.collectors.network.affinity import gpus_near, nearest_nics
 from exporter.collectors.network.families import FAMILIES
-from exporter.collectors.network.values import Infiniband, InfinibandPort, Interface, Network
-from exporter.collectors.pcie.values import Pcie, PcieDevice
+from exporter.collectors.network.infiniband import InfinibandReader
+from exporter.collectors.network.interfaces import NetworkReader
+from exporter.collectors.pcie.devices import PcieReader
+from exporter.config import Devices
 from exporter.model.snapshot import Snapshot
+from exporter.reading.source import SourceAbsent
 from exporter.reports.hardware import hardware
+from tests.collectors.small_node import SmallNode
 from tests.web.serving import snapshot
 
 EIGHT_PAIRS = """
@@ -47,85 +58,113 @@ CASCADE = """
 """A switch below a switch, and an adapter below another port of the host bridge."""
 
 
-def board(layout: str) -> Snapshot:
-    """A node laid out so: NUMA node, `gpu` or the names of an adapter, and the way down."""
-    devices: dict[str, PcieDevice] = {}
+CLASSES = {"port": "0x060400", "gpu": "0x030200", "network": "0x020000"}
+
+Board = Callable[[str], Snapshot]
+
+
+def lay_out(node: SmallNode, layout: str) -> tuple[GpuState, ...]:
+    """Write the devices of a layout as sysfs has them, folders in each other; return the GPUs.
+
+    A line is the NUMA node, `gpu` or the names of an adapter, and the way down.
+    """
     gpus: list[GpuState] = []
-    interfaces: list[Interface] = []
-    ports: list[InfinibandPort] = []
-    for line in layout.split("\n"):
-        if not line:
-            continue
-        node, name, *path = line.split()
-        way = [f"0000:{part}" for part in path]
-        kind = "gpu" if name == "gpu" else "network"
-        for parent, address in zip((None, *way), way, strict=False):
-            is_last = address == way[-1]
-            devices[address] = PcieDevice(
-                address,
-                kind if is_last else "port",
-                parent,
-                numa_node=int(node) if node != "-" else None,
-            )
-        rdma, _, interface = name.rpartition(":") if ":" in name else ("", "", name)
+    for line in filter(None, layout.split("\n")):
+        numa, name, *way = line.split()
+        folder = f"sys/devices/pci0000:{way[0][:2]}"
+        for part in way:
+            folder = f"{folder}/0000:{part}"
+            kind = "port" if part != way[-1] else "gpu" if name == "gpu" else "network"
+            vendor = "0x10de" if kind == "gpu" else "0x15b3"
+            node.write_all(folder, {"class": CLASSES[kind], "vendor": vendor, "numa_node": numa})
+            link = f"sys/bus/pci/devices/0000:{part}"
+            if not (node.root / link).exists():
+                node.link(link, folder)
         if name == "gpu":
-            number = len(gpus)
-            gpu = Gpu(number, f"GPU-{number}", "Example GPU", pci_bus_id=f"0000{way[-1].upper()}")
+            gpu = Gpu(
+                len(gpus), f"GPU-{len(gpus)}", "Example GPU", pci_bus_id=f"00000000:{way[-1]}"
+            )
             gpus.append(GpuState(gpu, 0.0))
-        elif name.startswith("mlx5"):
-            ports.append(InfinibandPort(rdma or name, "1", pci_bus_id=way[-1]))
-        if name != "gpu" and not (name.startswith("mlx5") and not rdma):
-            interfaces.append(Interface(interface, pci_bus_id=way[-1]))
-    readings: dict[type, object] = {
-        Gpus: Gpus(GpuBackend("nvml", "ok", "550.1", "12.4", nvml_up=True), tuple(gpus)),
-        Pcie: Pcie(tuple(devices.values())),
-        Network: Network("host", tuple(interfaces)),
-    }
-    if ports:
-        readings[Infiniband] = Infiniband(tuple(ports))
+            continue
+        rdma, _, interface = name.rpartition(":")
+        if name.startswith("mlx5") and not rdma:
+            rdma, interface = name, ""
+        if rdma:
+            node.write(f"sys/class/infiniband/{rdma}/ports/1/state", "4: ACTIVE\n")
+            node.link(f"sys/class/infiniband/{rdma}/device", folder)
+        if interface:
+            node.interface(interface)
+            node.link(f"sys/class/net/{interface}/device", folder)
+    return tuple(gpus)
+
+
+def read_board(folder: Path, layout: str) -> Snapshot:
+    """Read a node that is laid out so in this folder; its GPUs are known from the layout."""
+    node = SmallNode(folder)
+    gpus = lay_out(node, layout)
+    backend = GpuBackend("nvml", "ok", "550.1", "12.4", nvml_up=True)
+    readings: dict[type, object] = {Gpus: Gpus(backend, gpus)}
+    for reader in (
+        PcieReader(node.sys),
+        NetworkReader(node.proc, node.sys, Devices()),
+        InfinibandReader(node.sys, 16),
+    ):
+        with suppress(SourceAbsent):
+            value = reader.read().value
+            readings[type(value)] = value
     return snapshot(readings=readings)
 
 
-def near(layout: str) -> list[tuple[int, str | None, str | None, str]]:
+@pytest.fixture
+def board(tmp_path: Path) -> Board:
+    """Read boards, each in a folder of its own."""
+    folders = (tmp_path / str(number) for number in count())
+    return lambda layout: read_board(next(folders), layout)
+
+
+def near(seen: Snapshot) -> list[tuple[int, str | None, str | None, str]]:
     """The GPU, interface, RDMA device and path of each nearest adapter."""
-    found = nearest_nics(board(layout))
-    return [(it.gpu.index, it.device, it.rdma_device, it.path) for it in found]
+    return [(it.gpu.index, it.device, it.rdma_device, it.path) for it in nearest_nics(seen)]
 
 
-def test_each_gpu_has_the_adapter_of_its_switch() -> None:
+def test_each_gpu_has_the_adapter_of_its_switch(board: Board) -> None:
     """Eight pairs; the adapters for storage and management are nearest to no GPU."""
     rdma = [f"mlx5_{number}" for number in (0, 3, 4, 5, 6, 9, 10, 11)]
-    assert near(EIGHT_PAIRS) == [(gpu, None, name, "PIX") for gpu, name in enumerate(rdma)]
+    assert near(board(EIGHT_PAIRS)) == [(gpu, None, name, "PIX") for gpu, name in enumerate(rdma)]
     assert gpus_near(board(EIGHT_PAIRS))["0000:c0:00.0"] == "GPU 5"
 
 
-def test_one_adapter_for_two_sockets_is_near_to_its_own() -> None:
+def test_one_adapter_for_two_sockets_is_near_to_its_own(board: Board) -> None:
     """Under another host bridge of the same NUMA node it is NODE, across the sockets SYS."""
     adapter = ("ens3np0", "mlx5_0")
-    assert near(TWO_SOCKETS) == [(0, *adapter, "NODE"), (1, *adapter, "NODE"), (2, *adapter, "SYS")]
+    assert near(board(TWO_SOCKETS)) == [
+        (0, *adapter, "NODE"),
+        (1, *adapter, "NODE"),
+        (2, *adapter, "SYS"),
+    ]
     assert gpus_near(board(TWO_SOCKETS)) == {"0000:32:00.0": "GPUs 0, 1, 2"}
 
 
-def test_a_node_without_an_adapter_says_nothing() -> None:
+def test_a_node_without_an_adapter_says_nothing(board: Board) -> None:
     """Neither in metrics nor in `/node`; nor does a node without a GPU."""
     gpus = "0 gpu  17:01.0 19:00.0"
-    assert near(gpus) == near("0 eno1 17:01.0 19:00.0") == []
+    assert near(board(gpus)) == near(board("0 eno1 17:01.0 19:00.0")) == []
     assert hardware(board(gpus))["gpu_nic_affinity"] == []
 
 
-def test_switches_in_a_row_are_nearer_than_the_host_bridge() -> None:
+def test_switches_in_a_row_are_nearer_than_the_host_bridge(board: Board) -> None:
     """PXB before PHB; without RDMA in the node the interfaces count."""
-    assert near(CASCADE) == [(0, "ens1", "mlx5_0", "PXB")]
+    assert near(board(CASCADE)) == [(0, "ens1", "mlx5_0", "PXB")]
     bridge = "0 gpu  15:01.0 16:00.0\n0 eno1 15:02.0 17:00.0"
-    assert near(bridge) == [(0, "eno1", None, "PHB")]
+    assert near(board(bridge)) == [(0, "eno1", None, "PHB")]
 
 
-def test_a_distance_that_is_not_known_is_not_guessed() -> None:
+def test_a_distance_that_is_not_known_is_not_guessed(board: Board) -> None:
     """Below different host bridges, and the firmware has not said on which NUMA nodes."""
-    assert near("- gpu  15:01.0 16:00.0\n- eno1 a5:02.0 a7:00.0") == []
+    assert near(board("-1 gpu  15:01.0 16:00.0\n-1 eno1 a5:02.0 a7:00.0")) == []
 
 
-def test_the_page_names_gpu_interface_and_rdma_device() -> None:
+def test_the_page_names_gpu_interface_and_rdma_device(board: Board) -> None:
     """The label `device` is that of the counters of the interface, to join both."""
     (family,) = (each for each in FAMILIES if each.name == "hw_gpu_nic_affinity_info")
     assert family.labels[3:] == ("device", "rdma_device", "path")
@@ -135,12 +174,12 @@ def test_the_page_names_gpu_interface_and_rdma_device() -> None:
     assert len(list(family.samples(board(EIGHT_PAIRS)))) == 8
 
 
-def test_equally_near_adapters_are_all_named_up_to_four() -> None:
+def test_equally_near_adapters_are_all_named_up_to_four(board: Board) -> None:
     """Two GPUs share two adapters; a flat bus of a virtual machine does not fill the page."""
     flat = "\n".join(
         ["0 gpu  00:03.0", *(f"0 eno{number} 00:{number}0.0" for number in range(1, 8))]
     )
-    assert [name for _, name, _, _ in near(flat)] == ["eno1", "eno2", "eno3", "eno4"]
+    assert [name for _, name, _, _ in near(board(flat))] == ["eno1", "eno2", "eno3", "eno4"]
     assert hardware(board(CASCADE))["gpu_nic_affinity"] == [
         {"gpu_uuid": "GPU-0", "device": "ens1", "rdma_device": "mlx5_0", "path": "PXB"}
     ]
