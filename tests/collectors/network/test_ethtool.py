@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,49 +36,15 @@ from exporter.collectors.network.values import DriverCounters, NicCounters
 from exporter.config import Devices
 from exporter.model.reading import Missing, Reading
 from exporter.reading.source import SourceAbsent
+from exporter.toml import tomllib
 from tests.collectors.small_node import SmallNode
 from tests.fakes.ethtool import FakeDrivers, Statistics
 from tests.web.serving import snapshot
 
 PCI = "0000:17:00.0"
 
-MLX5 = {
-    "rx_packets": 5, "rx_out_of_buffer": 7, "rx_discards_phy": 3, "tx_discards_phy": 2,
-    "rx_pause_ctrl_phy": 99, "rx_prio0_pause": 0, "rx_prio3_pause": 41, "tx_prio3_pause": 4,
-    "rx_prio3_pause_duration": 2_500_000, "tx_pause_storm_warning_events": 5,
-    "tx_pause_storm_error_events": 1, "rx_crc_errors_phy": 6, "rx_symbol_err_phy": 8,
-    "rx_pcs_symbol_err_phy": 9, "rx_corrected_bits_phy": 123_456, "rx0_packets": 5,
-}  # fmt: skip
-BNXT = {
-    "[0]: rx_discards": 1, "rx_total_ring_discards": 12, "tx_total_ring_discards": 13,
-    "rx_pause_frames": 14, "tx_pause_frames": 15, "rx_pfc_ena_frames_pri5": 16,
-    "tx_pfc_ena_frames_pri5": 17, "rx_fcs_err_frames": 18, "pfc_pri5_rx_duration_us": 1_000_000,
-    "continuous_roce_pause_events": 2, "rx_discard_packets_cos0": 3, "rx_discard_packets_cos4": 4,
-    "rx_corrected_bits": 20, "rx_pcs_symbol_err": 21, "rx_fec_uncorrectable_blocks": 22,
-}  # fmt: skip
-ICE = {
-    "rx_dropped": 1, "rx_dropped.nic": 2, "rx_crc_errors.nic": 3, "link_xoff_rx.nic": 4,
-    "link_xoff_tx.nic": 5, "rx_priority_3_xoff.nic": 6, "tx_priority_3_xoff.nic": 7,
-}  # fmt: skip
-I40E = {
-    "port.rx_dropped": 2, "port.rx_crc_errors": 3, "port.link_xoff_rx": 4, "port.link_xoff_tx": 5,
-    "port.rx_priority_3_xoff": 6, "port.tx_priority_3_xoff": 7,
-}  # fmt: skip
-IXGBE = {
-    "rx_missed_errors": 2, "rx_crc_errors": 3, "rx_flow_control_xoff": 4,
-    "tx_flow_control_xoff": 5, "rx_pb_3_pxoff": 6, "tx_pb_3_pxoff": 7, "rx_no_dma_resources": 8,
-    "rx_no_buffer_count": 0,
-}  # fmt: skip
-ENA = {"tx_timeout": 0, "bw_in_allowance_exceeded": 31, "pps_allowance_exceeded": 0}
-INTEL = NicCounters(
-    "eth0",
-    receive_discards=2,
-    receive_crc_errors=3,
-    receive_pause_frames=4,
-    transmit_pause_frames=5,
-    receive_pfc_frames=(("3", 6),),
-    transmit_pfc_frames=(("3", 7),),
-)
+DRIVERS = tomllib.loads(Path(__file__).with_name("ethtool.toml").read_text("utf-8"))
+MLX5: Statistics = DRIVERS["mlx5_core"]["statistics"]
 
 
 def adapter(node: SmallNode, name: str = "eth0", pci: str = PCI) -> None:
@@ -85,67 +52,49 @@ def adapter(node: SmallNode, name: str = "eth0", pci: str = PCI) -> None:
     node.interface(name, pci=pci)
 
 
-def look(
-    node: SmallNode, adapters: Mapping[str, tuple[str, Statistics]], limit: int = 16
-) -> Reading[object]:
+def read(node: SmallNode, ask: Ask, limit: int = 16) -> Reading[object]:
     """What is read of a node whose drivers answer so."""
-    opened = FakeDrivers(lambda: adapters).opened_in
-    devices = Devices(max_per_kind=limit)
-    own = OwnRoots(node.proc, node.sys)
+
+    @contextmanager
+    def opened(_: Path) -> Iterator[Ask]:
+        yield ask
+
+    devices, own = Devices(max_per_kind=limit), OwnRoots(node.proc, node.sys)
     return EthtoolReader(node.proc, node.sys, devices, own=own, open_in=opened).read()
 
 
-def counted(node: SmallNode, statistics: Statistics) -> NicCounters:
-    """The counters of the only adapter of a node."""
+def look(
+    node: SmallNode, adapters: Mapping[str, tuple[str, Statistics]], limit: int = 16
+) -> Reading[object]:
+    """What is read of a node whose adapters have these addresses and statistics."""
+    return read(node, FakeDrivers(lambda: adapters).ask, limit)
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_each_driver_says_the_same_in_its_words(node: SmallNode, driver: str) -> None:
+    """What it does not count is absent, not zero."""
     adapter(node)
-    (nic,) = look(node, {"eth0": (PCI, statistics)}).value.nics  # type: ignore[attr-defined]  # DriverCounters
-    assert isinstance(nic, NicCounters)
-    return nic
+    (nic,) = look(node, {"eth0": (PCI, DRIVERS[driver]["statistics"])}).value.nics  # type: ignore[attr-defined]  # DriverCounters
+    rows: dict[str, Any] = {
+        field: tuple(map(tuple, value)) if isinstance(value, list) else value
+        for field, value in DRIVERS[driver]["counted"].items()
+    }
+    assert nic == NicCounters("eth0", **rows)
 
 
-def test_a_connectx_tells_all_it_counts(node: SmallNode) -> None:
-    """Each priority by itself; pauses that are counted in two ways are counted once."""
-    assert counted(node, MLX5) == NicCounters(
-        "eth0",
-        receive_pfc_frames=(("0", 0), ("3", 41)),
-        transmit_pfc_frames=(("3", 4),),
-        receive_pause_seconds=2.5,
-        pause_storms=1,
-        receive_discards=3,
-        receive_no_buffer=7,
-        transmit_discards=2,
-        fec_corrected_bits=123_456,
-        symbol_errors=9,
-        receive_crc_errors=6,
-    )
+def test_pauses_are_those_of_priorities_and_of_the_link() -> None:
+    """Added up where both are counted, and not known where neither is."""
+    ice, ena = (chosen_of("eth0", DRIVERS[name]["statistics"]) for name in ("ice", "ena"))
+    assert (ice.pauses_received, ice.pauses_sent) == (10, 12)
+    assert (ena.pauses_received, ena.pauses_sent) == (None, None)
 
 
-def test_a_broadcom_adapter_says_the_same_in_its_words(node: SmallNode) -> None:
-    """Discards of queue classes are added up; only Broadcom counts blocks that FEC gave up."""
-    assert counted(node, BNXT) == NicCounters(
-        "eth0",
-        receive_pfc_frames=(("5", 16),),
-        transmit_pfc_frames=(("5", 17),),
-        receive_pause_frames=14,
-        transmit_pause_frames=15,
-        receive_pause_seconds=1.0,
-        pause_storms=2,
-        receive_discards=7,
-        receive_no_buffer=12,
-        transmit_discards=13,
-        fec_corrected_bits=20,
-        fec_uncorrectable_blocks=22,
-        symbol_errors=21,
-        receive_crc_errors=18,
-    )
-
-
-@pytest.mark.parametrize("statistics", [MLX5, BNXT, ICE, I40E, IXGBE, ENA])
-def test_an_adapter_adds_few_series(statistics: Statistics) -> None:
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_an_adapter_adds_few_series(driver: str) -> None:
     """Also if PFC was used on every priority; a priority without a frame has no series."""
     every = {
         name.replace("3", str(each)).replace("pri5", f"pri{each}"): number
-        for name, number in statistics.items()
+        for name, number in DRIVERS[driver]["statistics"].items()
         for each in range(8)
     }
     seen = snapshot(readings={DriverCounters: DriverCounters((chosen_of("eth0", every),))})
@@ -153,25 +102,6 @@ def test_an_adapter_adds_few_series(statistics: Statistics) -> None:
     idle = DriverCounters((chosen_of("eth0", dict.fromkeys(every, 0)),))
     seen = snapshot(readings={DriverCounters: idle})
     assert sum(len(list(family.samples(seen))) for family in DRIVER_FAMILIES) <= 11
-
-
-@pytest.mark.parametrize(("statistics", "no_buffer"), [(ICE, None), (I40E, None), (IXGBE, 8)])
-def test_adapters_of_intel_agree(
-    node: SmallNode, statistics: Statistics, no_buffer: int | None
-) -> None:
-    """Three drivers, three spellings, the same counters."""
-    seen = counted(node, statistics)
-    assert (seen.receive_no_buffer, seen.receive_discards) == (no_buffer, 2)
-    fields = ("receive_crc_errors", "pauses_received", "pauses_sent", "receive_pfc_frames")
-    assert [getattr(seen, it) for it in fields] == [getattr(INTEL, it) for it in fields]
-    assert (seen.pauses_received, seen.pauses_sent) == (10, 12)
-
-
-def test_an_instance_of_aws_counts_what_its_allowance_cost(node: SmallNode) -> None:
-    """Nothing is known of pauses there: absent, not zero."""
-    seen = counted(node, ENA)
-    assert seen.allowance_exceeded == (("bw_in", 31), ("pps", 0))
-    assert (seen.pauses_received, seen.receive_no_buffer) == (None, None)
 
 
 def test_only_physical_interfaces_that_are_on_are_asked(node: SmallNode) -> None:
@@ -225,34 +155,24 @@ def test_statistics_that_change_while_they_are_read_are_left_out(node: SmallNode
     adapter(node)
     answers = iter([MLX5, {"new": 1, **MLX5}, {"new": 1, **MLX5}])
 
-    @contextmanager
-    def opened(_: Path) -> Iterator[Ask]:
-        def ask(name: str, command: bytearray) -> None:
-            statistics = next(answers)
-            FakeDrivers(lambda: {name: (PCI, statistics)}).ask(name, command)
+    def ask(name: str, command: bytearray) -> None:
+        statistics = next(answers)
+        FakeDrivers(lambda: {name: (PCI, statistics)}).ask(name, command)
 
-        yield ask
-
-    own = OwnRoots(node.proc, node.sys)
     with pytest.raises(SourceAbsent, match="changed its statistics"):
-        EthtoolReader(node.proc, node.sys, Devices(), own=own, open_in=opened).read()
+        read(node, ask)
 
 
 def test_a_driver_with_too_many_statistics_is_not_asked_for_them(node: SmallNode) -> None:
     """What a driver says of itself is not believed without a limit."""
     adapter(node)
 
-    @contextmanager
-    def opened(_: Path) -> Iterator[Ask]:
-        def ask(_: str, command: bytearray) -> None:
-            words = (b"", b"", b"", PCI.encode(), b"", b"", 0, 2**32 - 1, 0, 0, 0)
-            DRIVER.pack_into(command, 0, GET_DRIVER, *words)
+    def ask(_: str, command: bytearray) -> None:
+        words = (b"", b"", b"", PCI.encode(), b"", b"", 0, 2**32 - 1, 0, 0, 0)
+        DRIVER.pack_into(command, 0, GET_DRIVER, *words)
 
-        yield ask
-
-    own = OwnRoots(node.proc, node.sys)
     with pytest.raises(SourceAbsent, match="4294967295 statistics"):
-        EthtoolReader(node.proc, node.sys, Devices(), own=own, open_in=opened).read()
+        read(node, ask)
 
 
 def real_adapter() -> tuple[str, str] | None:
