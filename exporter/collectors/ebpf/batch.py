@@ -1,6 +1,11 @@
-"""What one emptied set of maps holds: given on when all of it has been printed."""
+"""Two sets of maps that take turns: how programs write and print them, and what one set holds.
 
-from collections.abc import Callable, Mapping
+Each count is made in one of two sets of maps. Every second the sets change places, or the one at
+rest is printed and cleared: `@full` is cleared behind it, and only then is it written to again, so
+that no call is lost between the two. Keys hold the thread: no two write to one entry at once.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -8,6 +13,8 @@ from exporter.record import dataclass
 
 END = "end"
 """What a program prints behind the last of its maps; the only sign of life of an idle one."""
+
+TICK_SECS = 1
 
 Entries = Mapping[str, Any]
 
@@ -41,3 +48,31 @@ class BatchReader:
             if not isinstance(entries, dict):
                 continue  # a plain number, printed when bpftrace ends
             self._maps[name.rstrip("01")] = entries
+
+
+def in_both(text: str) -> str:
+    """Write it for the set of maps that is in use."""
+    return f"if (@set == 0) {{ {text.replace('SET', '0')} }} else {{ {text.replace('SET', '1')} }}"
+
+
+def turns(names: Sequence[str], as_they_are: Sequence[str] = ()) -> str:
+    """Write what happens every second to the two sets of these maps.
+
+    Maps that are not in sets are printed last, as they are at that moment.
+    """
+    return (
+        f"interval:s:{TICK_SECS} {{ if (@set == 0) {{ {_turn(names, as_they_are, 0)} }}"
+        f" else {{ {_turn(names, as_they_are, 1)} }} }}"
+    )
+
+
+def _turn(names: Sequence[str], as_they_are: Sequence[str], busy: int) -> str:
+    """Write one tick: the set at rest is emptied, or has been and is next."""
+    rest = 1 - busy
+    maps = [f"{name}{rest}" for name in names]
+    printed = " ".join(f"print({name});" for name in (*maps, *as_they_are))
+    cleared = " ".join(f"clear({name});" for name in (*maps, f"@full{rest}"))
+    return (
+        f'if (@full{rest}[0]) {{ {printed} printf("{END}\\n"); {cleared} }}'
+        f" else {{ @full{busy}[0] = 1; @set = {rest}; }}"
+    )

@@ -5,6 +5,7 @@ The kernel counts durations by powers of two in nanoseconds.
 
 import math
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from itertools import accumulate
@@ -33,12 +34,10 @@ class CappedTotals(Generic[K, T]):
         most: int,
         rest_of: Callable[[K], K],
         merged: Callable[[T, T], T],
-        zero: Callable[[], T],
     ) -> None:
         self._most = most
         self._rest_of = rest_of
         self._merged = merged
-        self._zero = zero
         self._changed: dict[K, float] = {}
         self.sums: dict[K, T] = {}
 
@@ -46,8 +45,7 @@ class CappedTotals(Generic[K, T]):
         """Add an amount to the sum of a key at this time in seconds."""
         if key not in self.sums and len(self.sums) >= self._most:
             key = self._rest_of(key)
-        total = self.sums[key] if key in self.sums else self._zero()
-        self.sums[key] = self._merged(total, amount)
+        self.sums[key] = self._merged(self.sums[key], amount) if key in self.sums else amount
         self._changed[key] = now
 
     def forget_ended(self, now: float, is_alive: Callable[[K], bool] = lambda _: False) -> None:
@@ -55,6 +53,41 @@ class CappedTotals(Generic[K, T]):
         for key, changed in tuple(self._changed.items()):
             if now - changed > KEPT_SECS and not is_alive(key):
                 del self.sums[key], self._changed[key]
+
+
+class WorkloadTotals(Generic[T]):
+    """Sums by a number and workload; what no workload is known for yet waits until it is.
+
+    `most` are kept apart, and `merged` adds, as for `CappedTotals`, beginning with `zero()`.
+    """
+
+    def __init__(self, most: int, merged: Callable[[T, T], T], zero: Callable[[], T]) -> None:
+        self._merged = merged
+        self._waiting: defaultdict[tuple[int, int], T] = defaultdict(zero)  # by pid and number
+        self._totals: CappedTotals[tuple[int, Workload], T] = CappedTotals(
+            most, lambda key: (key[0], OTHERS), merged
+        )
+
+    def add(self, pid: int, number: int, amount: T) -> None:
+        """Add what a process has done."""
+        self._waiting[pid, number] = self._merged(self._waiting[pid, number], amount)
+
+    @property
+    def pids(self) -> frozenset[int]:
+        """The processes whose counts wait for the name of their workload."""
+        return frozenset(pid for pid, _ in self._waiting)
+
+    def settle(self, workloads: Mapping[int, Workload], now: float) -> None:
+        """Add what waits to the totals of the workloads of these processes; forget ended ones."""
+        for (pid, number), amount in self._waiting.items():
+            self._totals.add((number, workloads.get(pid, OTHERS)), amount, now)
+        self._waiting.clear()
+        alive = frozenset(workloads.values())
+        self._totals.forget_ended(now, lambda key: key[1] in alive)
+
+    def sums(self) -> list[tuple[int, Workload, T]]:
+        """Return the sums in the order of numbers and workloads."""
+        return [(*key, total) for key, total in sorted(self._totals.sums.items())]
 
 
 BOUNDS_NS = tuple(2**power for power in range(10, 35, 2))

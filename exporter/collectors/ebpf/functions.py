@@ -5,17 +5,14 @@ exception of C++ that passes it, or a thread of Python that is ended, then kills
 """
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import add
 from types import MappingProxyType
-from typing import Any
 
-from exporter.collectors.ebpf.capped import OTHERS, CappedTotals
+from exporter.collectors.ebpf.batch import Batch, in_both, turns
+from exporter.collectors.ebpf.capped import WorkloadTotals
 from exporter.collectors.ebpf.elf import BadLibrary, functions_of, functions_starting
-from exporter.collectors.ebpf.program import turns
 from exporter.collectors.ebpf.values import TracedFunction
-from exporter.collectors.workloads.values import Workload
 from exporter.record import dataclass
 
 TORCH, PYTHON = "torch", "python"
@@ -117,48 +114,29 @@ def _evaluated(layout: Layout) -> str:
 
 
 def _counted(number: str) -> str:
-    counts = [f"@calls{rest}[pid, {number}] = sum(1);" for rest in (0, 1)]
-    return f"if (@set == 0) {{ {counts[0]} }} else {{ {counts[1]} }}"
+    return in_both(f"@callsSET[pid, {number}] = sum(1);")
 
 
 MAX_SERIES = 256
 """Functions of workloads that are kept apart; what comes later is counted as that of others."""
 
 
-class FunctionTotals:
-    """Takes the records of bpftrace; what no workload is known for yet waits until it is."""
+class FunctionTotals(WorkloadTotals[int]):
+    """Takes the batches of bpftrace."""
 
     def __init__(self, chosen: Sequence[Function]) -> None:
+        super().__init__(MAX_SERIES, add, int)
         self._chosen = chosen
-        self._waiting: Counter[tuple[int, int]] = Counter()  # by pid and number of the function
-        self._totals: CappedTotals[tuple[int, Workload], int] = CappedTotals(
-            MAX_SERIES, lambda key: (key[0], OTHERS), add, int
-        )
 
-    def take(self, data: Mapping[str, Any]) -> None:
-        """Add the maps of one record; raise ValueError or TypeError for a foreign map."""
-        for name, entries in data.items():
-            if name.startswith("@calls") and isinstance(entries, dict):
-                for key, calls in entries.items():
-                    pid, number = (int(part) for part in key.split(","))
-                    if 0 <= number < len(self._chosen):
-                        self._waiting[pid, number] += int(calls)
-
-    @property
-    def pids(self) -> frozenset[int]:
-        """The processes whose calls wait for the name of their workload."""
-        return frozenset(pid for pid, _ in self._waiting)
-
-    def settle(self, workloads: Mapping[int, Workload], now: float) -> None:
-        """Add waiting calls to the totals of workloads; forget workloads that ended long ago."""
-        for (pid, number), calls in self._waiting.items():
-            self._totals.add((number, workloads.get(pid, OTHERS)), calls, now)
-        self._waiting.clear()
-        self._totals.forget_ended(now)
+    def take(self, batch: Batch) -> None:
+        """Add one batch; raise ValueError or TypeError for foreign rows."""
+        for (pid, number), calls in batch.entries("@calls"):
+            if 0 <= number < len(self._chosen):
+                self.add(pid, number, calls)
 
     def functions(self) -> tuple[TracedFunction, ...]:
         """Return the totals."""
         return tuple(
             TracedFunction(self._chosen[number].layer, self._chosen[number].name, workload, calls)
-            for (number, workload), calls in sorted(self._totals.sums.items())
+            for number, workload, calls in self.sums()
         )

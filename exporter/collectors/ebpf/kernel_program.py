@@ -8,7 +8,7 @@ https://docs.kernel.org/trace/events.html
 from collections.abc import Sequence
 from pathlib import Path
 
-from exporter.collectors.ebpf.program import turns
+from exporter.collectors.ebpf.batch import turns
 
 RETRANSMITS, LATENCY = "tcp_retransmits", "disk_latency"
 

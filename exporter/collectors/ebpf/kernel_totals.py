@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping
 from operator import add
-from typing import Any
 
+from exporter.collectors.ebpf.batch import Batch
 from exporter.collectors.ebpf.capped import OTHERS, CappedTotals, Durations
 from exporter.collectors.ebpf.values import DiskLatency, Retransmits
 from exporter.collectors.workloads.values import Workload
@@ -28,26 +28,23 @@ UNKNOWN: User = (Workload("", "", "unknown"), "")
 
 
 class KernelTotals:
-    """Takes the records of bpftrace; sockets wait until it is known whose they are."""
+    """Takes the batches of bpftrace; sockets wait until it is known whose they are."""
 
     def __init__(self) -> None:
         self._waiting: Counter[Opener] = Counter()
         self._retransmits: CappedTotals[User, int] = CappedTotals(
-            MAX_USERS, lambda _: (OTHERS, ""), add, int
+            MAX_USERS, lambda _: (OTHERS, ""), add
         )
         self._latencies: dict[tuple[int, str], Durations] = {}
 
-    def take(self, data: Mapping[str, Any]) -> None:
-        """Add the maps of one record; raise ValueError or TypeError for a foreign map."""
-        for name, entries in data.items():
-            if not isinstance(entries, dict):
-                continue  # a plain number, printed when bpftrace ends
-            for key, value in entries.items():
-                first, second = map(int, key.split(","))
-                if name.startswith("@retransmits"):
-                    self._add_segments((first, second), int(value))
-                elif name.startswith(("@time", "@sum")):
-                    self._add_latency(first, second, value)
+    def take(self, batch: Batch) -> None:
+        """Add one batch; raise ValueError, TypeError or KeyError for foreign rows."""
+        for (cgroup, pid), segments in batch.entries("@retransmits"):
+            self._add_segments((cgroup, pid), segments)
+        for (disk, kind), buckets in batch.entries("@time"):
+            self._durations(disk, kind).add_buckets(buckets)
+        for (disk, kind), nanoseconds in batch.entries("@sum"):
+            self._durations(disk, kind).nanoseconds += nanoseconds
 
     @property
     def openers(self) -> frozenset[Opener]:
@@ -85,15 +82,10 @@ class KernelTotals:
         is_known = opener in self._waiting or len(self._waiting) < MAX_WAITING
         self._waiting[opener if is_known else (0, 0)] += segments
 
-    def _add_latency(self, number: int, kind: int, value: Any) -> None:
-        operation = OPERATIONS.get(kind)
-        if operation is None:
-            return
-        key = (number, operation)
-        if key not in self._latencies and len(self._latencies) >= MAX_DISKS:
-            return
-        durations = self._latencies.setdefault(key, Durations())
-        if isinstance(value, list):
-            durations.add_buckets(value)
-        else:
-            durations.nanoseconds += value
+    def _durations(self, disk: int, kind: int) -> Durations:
+        """Find those to add to; what is not shown, or of too many disks, is kept nowhere."""
+        key = (disk, OPERATIONS.get(kind, ""))
+        is_new = key not in self._latencies
+        if kind not in OPERATIONS or (is_new and len(self._latencies) >= MAX_DISKS):
+            return Durations()
+        return self._latencies.setdefault(key, Durations())

@@ -1,20 +1,14 @@
 """The bpftrace program that counts calls: nothing in it is a text from outside.
 
-Each count is made in one of two sets of maps. Every second the sets change places, or the one at
-rest is printed and cleared: `@full` is cleared behind it, and only then is it written to again, so
-that no call is lost between the two. Keys hold the thread: no two write to one entry at once.
 Language: https://github.com/bpftrace/bpftrace/blob/master/man/adoc/bpftrace.adoc
 """
 
 from collections.abc import Mapping, Sequence
 
-from exporter.collectors.ebpf.batch import END
+from exporter.collectors.ebpf.batch import in_both, turns
 from exporter.collectors.ebpf.calls import CALLS
 from exporter.collectors.ebpf.collectives import program as collectives
-from exporter.collectors.ebpf.collectives.program import in_both
 from exporter.record import dataclass
-
-TICK_SECS = 1
 
 MAX_KEYS = 8192
 """Entries of one map; the kernel holds one number of each for every processor."""
@@ -86,26 +80,3 @@ def _forget(numbers: Sequence[int], body: str) -> str:
     ]
     deletes = " ".join(f"delete({key});" for key in keys)
     return f"tracepoint:sched:sched_process_exit {{ {deletes} }}"
-
-
-def turns(names: Sequence[str], as_they_are: Sequence[str] = ()) -> str:
-    """Write what happens every second to the two sets of these maps.
-
-    Maps that are not in sets are printed last, as they are at that moment.
-    """
-    return (
-        f"interval:s:{TICK_SECS} {{ if (@set == 0) {{ {_turn(names, as_they_are, 0)} }}"
-        f" else {{ {_turn(names, as_they_are, 1)} }} }}"
-    )
-
-
-def _turn(names: Sequence[str], as_they_are: Sequence[str], busy: int) -> str:
-    """Write one tick: the set at rest is emptied, or has been and is next."""
-    rest = 1 - busy
-    maps = [f"{name}{rest}" for name in names]
-    printed = " ".join(f"print({name});" for name in (*maps, *as_they_are))
-    cleared = " ".join(f"clear({name});" for name in (*maps, f"@full{rest}"))
-    return (
-        f'if (@full{rest}[0]) {{ {printed} printf("{END}\\n"); {cleared} }}'
-        f" else {{ @full{busy}[0] = 1; @set = {rest}; }}"
-    )

@@ -73,7 +73,7 @@ class TracedEventsSource:
     async def read(self) -> Reading[TracedEvents]:
         """Return what was counted; raise SourceAbsent where nothing can be."""
         if self._script is None:
-            reader = BatchReader(lambda batch: self._totals.take(batch.maps))
+            reader = BatchReader(self._totals.take)
             program = self._program(self._countable())
             self._script = Script(program, reader.take, max_keys=MAX_KEYS)
             self._tracing.start(self._script)

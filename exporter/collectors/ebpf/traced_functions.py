@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import partial
 
+from exporter.collectors.ebpf.batch import BatchReader
 from exporter.collectors.ebpf.elf import BadLibrary
 from exporter.collectors.ebpf.functions import (
     FILES,
@@ -194,4 +195,5 @@ class TracedFunctionsSource:
 
     def _script(self, prepared: _Prepared) -> Script:
         text = count_functions(self._chosen, prepared.probes)
-        return Script(text, self._totals.take, tuple(prepared.descriptors), MAX_KEYS)
+        reader = BatchReader(self._totals.take)
+        return Script(text, reader.take, tuple(prepared.descriptors), MAX_KEYS)

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from exporter.collectors.ebpf.capped import KEPT_SECS, OTHERS
+from exporter.collectors.ebpf.capped import KEPT_SECS
 from exporter.collectors.ebpf.elf import BadLibrary
 from exporter.collectors.ebpf.functions import (
     FILES,
     LAYOUTS,
-    MAX_SERIES,
     Function,
     FunctionTotals,
     count_functions,
@@ -20,6 +19,7 @@ from exporter.collectors.ebpf.functions import (
 )
 from exporter.collectors.ebpf.values import TracedFunction
 from exporter.collectors.workloads.values import Workload
+from tests.collectors.ebpf.batches import batch
 
 CHOSEN = functions(("mm", "add.Tensor"), ("Trainer.step", "train_step"))
 JOB = Workload("ml", "train-0", "main")
@@ -88,11 +88,10 @@ def test_an_interpreter_is_read_by_the_layout_of_its_version() -> None:
 
 
 def test_calls_are_summed_by_workload() -> None:
-    """Both sets of maps and all processes add up; numbers that are none of ours are left out."""
+    """Batches and all processes add up; numbers that are none of ours are left out."""
     totals = FunctionTotals(CHOSEN)
-    totals.take({"@calls0": {"10,0": 3, "11,0": 4, "10,3": 1, "10,99": 5}, "@set": 1})
-    totals.take({"@calls1": {"10,0": 2}})
-    assert totals.pids == {10, 11}
+    totals.take(batch(calls={"10,0": 3, "11,0": 4, "10,3": 1, "10,99": 5}))
+    totals.take(batch(calls={"10,0": 2}))
     totals.settle({10: JOB, 11: JOB}, 1.0)
     assert totals.functions() == (
         TracedFunction("torch", "mm", JOB, 9),
@@ -100,13 +99,12 @@ def test_calls_are_summed_by_workload() -> None:
     )
 
 
-def test_series_are_bounded_and_forgotten() -> None:
-    """What comes later is of others, and what ended long ago is gone."""
+def test_a_function_that_nobody_calls_is_counted_on() -> None:
+    """Its count stays while its workload is there, and goes a while after."""
     totals = FunctionTotals(CHOSEN)
-    totals.take({"@calls0": {f"{pid},0": 1 for pid in range(MAX_SERIES + 9)}})
-    totals.settle({pid: Workload("ml", f"p{pid}", "") for pid in range(MAX_SERIES + 9)}, 1.0)
-    found = totals.functions()
-    assert len(found) == MAX_SERIES + 1
-    assert [one.calls for one in found if one.workload == OTHERS] == [9]
-    totals.settle({}, 1.1 + KEPT_SECS)
+    totals.take(batch(calls={"10,0": 3}))
+    for now in (1.0, 2 * KEPT_SECS):
+        totals.settle({10: JOB}, now)
+        assert totals.functions() == (TracedFunction("torch", "mm", JOB, 3),)
+    totals.settle({}, 2 * KEPT_SECS)
     assert totals.functions() == ()

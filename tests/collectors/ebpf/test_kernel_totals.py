@@ -15,6 +15,7 @@ from exporter.collectors.ebpf.kernel_program import (
 from exporter.collectors.ebpf.kernel_totals import MAX_DISKS, MAX_USERS, MAX_WAITING, KernelTotals
 from exporter.collectors.ebpf.values import Retransmits
 from exporter.collectors.workloads.values import Workload
+from tests.collectors.ebpf.batches import batch
 
 JOB = Workload("ml", "train-0", "main")
 SDA, SDB = 8 << 20, 8 << 20 | 16
@@ -22,10 +23,10 @@ READ = ord("R")
 
 
 def test_segments_of_all_sockets_of_a_user_are_summed() -> None:
-    """Both sets of maps add up; what is of nobody known is of an unknown container."""
+    """Batches add up; what is of nobody known is of an unknown container."""
     totals = KernelTotals()
-    totals.take({"@retransmits0": {"77,10": 3, "77,11": 1}})
-    totals.take({"@retransmits1": {"77,10": 2, "1,0": 4}})
+    totals.take(batch(retransmits={"77,10": 3, "77,11": 1}))
+    totals.take(batch(retransmits={"77,10": 2, "1,0": 4}))
     assert totals.openers == {(77, 10), (77, 11), (1, 0)}
     totals.settle({(77, 10): (JOB, "python"), (77, 11): (JOB, "python")}, 1.0)
     assert totals.retransmits() == (
@@ -39,7 +40,7 @@ def test_users_are_bounded_and_forgotten() -> None:
     """What comes after the sixty-fourth is of others; nobody is kept for ever."""
     totals = KernelTotals()
     users = {(n, 1): (Workload("ml", f"p{n}", "main"), "") for n in range(MAX_USERS + 5)}
-    totals.take({"@retransmits0": {f"{n},1": 1 for n, _ in users}})
+    totals.take(batch(retransmits={f"{n},1": 1 for n, _ in users}))
     totals.settle(users, 1.0)
     found = totals.retransmits()
     assert len(found) == MAX_USERS + 1
@@ -54,7 +55,7 @@ def test_users_are_bounded_and_forgotten() -> None:
 def test_a_flood_of_sockets_waits_in_a_bounded_place() -> None:
     """No segment is lost: beyond the bound they are of nobody known."""
     totals = KernelTotals()
-    totals.take({"@retransmits0": {f"{n},1": 1 for n in range(MAX_WAITING + 10)}})
+    totals.take(batch(retransmits={f"{n},1": 1 for n in range(MAX_WAITING + 10)}))
     assert len(totals.openers) == MAX_WAITING + 1
     totals.settle({}, 1.0)
     assert [one.segments for one in totals.retransmits()] == [MAX_WAITING + 10]
@@ -68,9 +69,9 @@ def test_requests_are_told_apart_by_disk_and_operation() -> None:
     """By the first letter of their kind, a number; sums are seconds."""
     totals = KernelTotals()
     rows = {f"{SDA},{READ}": _rows((2047, 3), (4095, 1)), f"{SDA},{ord('W')}": _rows((1, 2))}
-    totals.take({"@time0": rows, "@sum0": {f"{SDA},{READ}": 2000}})
+    totals.take(batch(time=rows, sum={f"{SDA},{READ}": 2000}))
     others = {f"{SDB},{ord('D')}": _rows((2**40, 1)), f"{SDB},{ord('N')}": _rows((1, 1))}
-    totals.take({"@time1": others})
+    totals.take(batch(time=others))
     found = {(one.device, one.operation): one.latency for one in totals.latencies({SDA: "sda"})}
     assert {key: each.count for key, each in found.items()} == {
         ("sda", "read"): 4,
@@ -84,7 +85,7 @@ def test_requests_are_told_apart_by_disk_and_operation() -> None:
 def test_paths_to_one_disk_are_one() -> None:
     """Numbers that have the same name are summed."""
     totals = KernelTotals()
-    totals.take({"@time0": {f"{SDA},{READ}": _rows((2047, 3)), f"{SDB},{READ}": _rows((2047, 4))}})
+    totals.take(batch(time={f"{SDA},{READ}": _rows((2047, 3)), f"{SDB},{READ}": _rows((2047, 4))}))
     (one,) = totals.latencies({SDA: "nvme0n1", SDB: "nvme0n1"})
     assert one.latency.count == 7
     (again,) = totals.latencies({SDA: "nvme0n1", SDB: "nvme0n1"})
@@ -94,7 +95,7 @@ def test_paths_to_one_disk_are_one() -> None:
 def test_disks_are_bounded() -> None:
     """A crowd of disks does not grow beyond it."""
     totals = KernelTotals()
-    totals.take({"@time0": {f"{n},{READ}": _rows((1, 1)) for n in range(MAX_DISKS + 9)}})
+    totals.take(batch(time={f"{n},{READ}": _rows((1, 1)) for n in range(MAX_DISKS + 9)}))
     assert len(totals.disks) == MAX_DISKS
 
 

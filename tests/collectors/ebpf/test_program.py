@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from exporter.collectors.ebpf.batch import Batch, BatchReader
 from exporter.collectors.ebpf.calls import CALLS, DATATYPE_BYTES, numbers_of
 from exporter.collectors.ebpf.collectives.program import argument, ranks
 from exporter.collectors.ebpf.program import Target, count_calls
@@ -64,3 +65,17 @@ def test_bytes_are_shifted_by_the_size_of_the_datatype(code: int, size: int) -> 
     packed = re.search(r"\((0x[0-9a-f]+) >> \(\(uint32\)arg3 \* 2\)\) & 3", count_calls([NCCL]))
     assert packed is not None
     assert 1 << (int(packed[1], 16) >> (code * 2) & 3) == size
+
+
+def test_a_batch_is_given_on_when_all_of_it_was_printed() -> None:
+    """The number of the set is in no name; what is no map is left out, and nothing comes twice."""
+    found: list[Batch] = []
+    reader = BatchReader(found.append)
+    for record in ({"@sum1": {"1,2": 5}}, {"@set": 1}):
+        reader.take(record)
+    assert found == []
+    for _ in range(2):
+        reader.take({"text": "end\n"})
+    assert [each.maps for each in found] == [{"@sum": {"1,2": 5}}, {}]
+    assert found[0].entries("@sum") == [((1, 2), 5)]
+    assert found[0].entries("@time") == []

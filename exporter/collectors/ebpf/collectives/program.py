@@ -6,6 +6,7 @@ arm64 eight in registers and large structures behind a pointer.
 
 import platform
 
+from exporter.collectors.ebpf.batch import in_both
 from exporter.collectors.ebpf.calls import CALLS, DATATYPE_BYTES, ENDS, IN_PROGRESS, STARTS
 
 BYTES = 2
@@ -86,8 +87,3 @@ def ranks(place: str, names: frozenset[str], machine: str = platform.machine()) 
     ]
     gone = in_both("@goneSET[pid, (uint64)arg0] = nsecs;")
     return start + [f"uprobe:{place}:{name} {{ {gone} }}" for name in ENDS if name in names]
-
-
-def in_both(text: str) -> str:
-    """Write it for the set of maps that is in use."""
-    return f"if (@set == 0) {{ {text.replace('SET', '0')} }} else {{ {text.replace('SET', '1')} }}"
