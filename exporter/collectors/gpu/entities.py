@@ -1,6 +1,7 @@
 """GPUs, NVLinks and NVSwitches as components of rules."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 
 from exporter.collectors.cpu.values import Cpu
 from exporter.collectors.gpu.entity_fields import DERIVED, OF_LINKS, derived
