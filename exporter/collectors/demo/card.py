@@ -56,7 +56,6 @@ class Card:
 
     def __init__(self, index: int, count: int, seed: int) -> None:
         self.index = index
-        self._count = count
         self._chance = random.Random(f"{seed}/{index}")  # noqa: S311 - repeatable, not secret
         parts = (self._hex(8), self._hex(4), self._hex(4), self._hex(4), self._hex(12))
         self.uuid = f"GPU-{'-'.join(parts)}"
@@ -80,9 +79,9 @@ class Card:
     def step(self, now: Now, running: tuple[Running, ...], real_secs: float) -> tuple[int, ...]:
         """One second of the script, in which so many real seconds pass; the Xids it brings."""
         self.running = tuple(self._with_noise(one) for one in running)
-        self.is_lost = now.of_gpu(FELL_OFF, self.index, self._count) is not None
+        self.is_lost = now.of_gpu(FELL_OFF, self.index) is not None
         self.percent = min(100.0, sum(one.percent for one in self.running))
-        is_hot = now.of_gpu(OVERHEATING, self.index, self._count) is not None
+        is_hot = now.of_gpu(OVERHEATING, self.index) is not None
         self._heat(is_hot=is_hot)
         self._count_up(real_secs)
         return (*self._memory_errors(now), *self._link_errors(now), *self._falling_off(now))
@@ -122,7 +121,7 @@ class Card:
         counters.power_secs += real_secs if self.is_capped else 0.0
 
     def _memory_errors(self, now: Now) -> Sequence[int]:
-        lasted = now.of_gpu(ECC_BURST, self.index, self._count)
+        lasted = now.of_gpu(ECC_BURST, self.index)
         counters = self.counters
         if lasted is None:
             return ()
@@ -137,13 +136,13 @@ class Card:
             counters.remapped += 1
             self.is_remap_pending = True
             return (XID_UNCORRECTABLE, XID_REMAPPED)
-        if self.is_remap_pending and is_reset(self.index, self._count, now):
+        if self.is_remap_pending and is_reset(self.index, now):
             self.is_remap_pending = False
             counters.corrected_volatile = counters.uncorrected_volatile = 0
         return ()
 
     def _link_errors(self, now: Now) -> Sequence[int]:
-        lasted = now.of_gpu(LINK_ERRORS, self.index, self._count)
+        lasted = now.of_gpu(LINK_ERRORS, self.index)
         self.is_link_down = lasted is not None and lasted in LINK_IS_DOWN_SECS
         if lasted is None:
             return ()
@@ -155,4 +154,4 @@ class Card:
         return (XID_LINK,)
 
     def _falling_off(self, now: Now) -> Sequence[int]:
-        return (XID_FELL_OFF,) if now.of_gpu(FELL_OFF, self.index, self._count) == 0 else ()
+        return (XID_FELL_OFF,) if now.of_gpu(FELL_OFF, self.index) == 0 else ()

@@ -29,7 +29,6 @@ class HostFiles:
         self._before = boottime
         self._busy_secs = 0.0
         self._idle_secs = 0.0
-        self._waited_secs = 0.0
         self._slow_secs = 0.0
         self._awake_secs = 0.0
         self._transferred = dict.fromkeys(NETWORKS, 0.0)
@@ -59,14 +58,13 @@ class HostFiles:
         self._awake_secs += passed
         if is_slow:
             self._slow_secs += passed
-            self._waited_secs += passed
         for name in NETWORKS:
             self._transferred[name] += BYTES_PER_SECOND[name] * share * passed
 
     def _stat(self) -> str:
         busy = int(self._busy_secs * TICKS_PER_SEC)
         idle = int(self._idle_secs * TICKS_PER_SEC)
-        waited = int(self._waited_secs * TICKS_PER_SEC)
+        waited = int(self._slow_secs * TICKS_PER_SEC)
         lines = [f"cpu  {busy} 0 {busy // 9} {idle} {waited} 0 0 0 0 0"]
         each = (busy // THREADS, busy // 9 // THREADS, idle // THREADS, waited // THREADS)
         lines += [f"cpu{n} {each[0]} 0 {each[1]} {each[2]} {each[3]} 0 0 0" for n in range(THREADS)]
@@ -115,7 +113,7 @@ class HostFiles:
         return "".join(lines)
 
     def _pressure(self) -> Iterator[tuple[str, str]]:
-        waited = {"cpu": 0.01 * self._busy_secs, "memory": 0.0, "io": self._waited_secs}
+        waited = {"cpu": 0.01 * self._busy_secs, "memory": 0.0, "io": self._slow_secs}
         for resource, secs in waited.items():
             micros = int(secs * 1e6)
             text = "".join(

@@ -119,22 +119,22 @@ def jobs_of(index: int) -> tuple[Job, ...]:
     return _BY_ROLE[index % ROLES]
 
 
-def running_on(index: int, count: int, now: Now) -> tuple[Running, ...]:
+def running_on(index: int, now: Now) -> tuple[Running, ...]:
     """List the processes on this GPU at this second; none where it rests for its repair."""
-    if now.of_gpu(FELL_OFF, index, count) is not None or is_reset(index, count, now):
+    if now.of_gpu(FELL_OFF, index) is not None or is_reset(index, now):
         return ()
     is_stalled = now.of_node(SLOW_DISK) is not None
     found = (_running(job, index, now.secs, is_stalled=is_stalled) for job in jobs_of(index))
     return tuple(one for one in found if one is not None)
 
 
-def is_reset(index: int, count: int, now: Now) -> bool:
+def is_reset(index: int, now: Now) -> bool:
     """Whether the GPU is drained now, to be repaired at the end of its incident."""
-    lasted = now.of_gpu(ECC_BURST, index, count)
-    incident = next((it for it, _ in now.lasting if it.name == ECC_BURST), None)
-    if lasted is None or incident is None:
-        return False
-    return lasted >= incident.ends - incident.starts - RESET_SECS
+    return any(
+        lasted >= incident.ends - incident.starts - RESET_SECS
+        for incident, lasted in now.lasting
+        if (incident.name, incident.gpu) == (ECC_BURST, index)
+    )
 
 
 def _running(job: Job, index: int, secs: int, *, is_stalled: bool) -> Running | None:

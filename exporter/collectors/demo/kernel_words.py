@@ -38,7 +38,7 @@ def of_bus(before: Now, now: Now, cards: Sequence[Card]) -> Iterator[str]:
     """Write the kernel's lines about a GPU that falls off the bus, and comes back."""
     for card in cards:
         was_down, is_down = (
-            moment.of_gpu(FELL_OFF, card.index, len(cards)) is not None for moment in (before, now)
+            moment.of_gpu(FELL_OFF, card.index) is not None for moment in (before, now)
         )
         if was_down is not is_down:
             word = "Down" if is_down else "Up"

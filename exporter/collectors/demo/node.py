@@ -1,7 +1,7 @@
 """The simulated node as a whole: its GPUs moved on second by second, and what they answer."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from exporter.collectors.demo.card import Card
@@ -11,7 +11,6 @@ from exporter.collectors.demo.script import INCIDENTS, DemoIncident, Now, at
 from exporter.record import dataclass
 
 DRIVER_VERSION, CUDA_VERSION = "570.124.06", "12.8"
-MAX_GPUS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class DemoNode:
         speed: float,
         incidents: tuple[DemoIncident, ...] = INCIDENTS,
     ) -> None:
-        self._incidents = incidents
+        self._incidents = tuple(replace(it, gpu=it.gpu % gpus) for it in incidents)
         self.cards = tuple(Card(index, gpus, seed) for index in range(gpus))
         self.now: Now = self.at(0)
         self._speed = speed
@@ -56,7 +55,7 @@ class DemoNode:
         self.now = self.at(secs)
         self._next_secs = secs + 1
         for card in self.cards:
-            running = running_on(card.index, len(self.cards), self.now)
+            running = running_on(card.index, self.now)
             for code in card.step(self.now, running, 1 / self._speed):
                 yield Xid(secs, card, code)
 

@@ -51,10 +51,10 @@ class Now:
     secs: int
     lasting: tuple[tuple[DemoIncident, int], ...]
 
-    def of_gpu(self, name: str, index: int, count: int) -> int | None:
+    def of_gpu(self, name: str, index: int) -> int | None:
         """Seconds since this incident began on this GPU; None while it has not."""
         for incident, lasted in self.lasting:
-            if incident.name == name and incident.gpu % count == index:
+            if incident.name == name and incident.gpu == index:
                 return lasted
         return None
 
