@@ -99,6 +99,11 @@ class CardFiles:
         """Whether the device no longer answers on the bus: its registers read as all ones."""
         return self.is_gone or self.bytes("config", 4) == ALL_ONES
 
+    def numa_node(self) -> int | None:
+        """Read the NUMA node of the card; None on a node that has one only."""
+        node = self.integer("numa_node")
+        return None if node is None or node < 0 else node
+
     def link(self) -> dict[str, Any]:
         """Read the PCIe link: generation and lanes, now and at most."""
         return {
@@ -132,6 +137,30 @@ class Channel:
     def value(self, ending: str, per_unit: float) -> float | None:
         """Read one value; a value of `per_unit` in the file is one unit."""
         return self.files.number(f"{self.start}_{ending}", per_unit)
+
+    def margin(self) -> float | None:
+        """Read how many degrees Celsius a temperature is below its limit; None without a limit."""
+        now, limit = self.value("input", MILLI), self.value("crit", MILLI)
+        return limit - now if limit and now is not None else None
+
+
+def heat_of(chip: Channel | None, memory: Channel | None) -> dict[str, Any]:
+    """Read the temperatures of a chip and its memory, and their limits, in degrees Celsius."""
+
+    def value(channel: Channel | None, ending: str) -> float | None:
+        return channel.value(ending, MILLI) if channel else None
+
+    return {
+        "temperature_celsius": value(chip, "input"),
+        "memory_temperature_celsius": value(memory, "input"),
+        "temperature_threshold_celsius": labeled(
+            (
+                ("shutdown", value(chip, "emergency")),
+                ("slowdown", value(chip, "crit")),
+                ("memory_max", value(memory, "crit")),
+            )
+        ),
+    }
 
 
 class HwmonSensors:

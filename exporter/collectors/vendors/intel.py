@@ -9,14 +9,7 @@ from typing import Any
 
 from exporter.collectors.gpu.backend import place_name
 from exporter.collectors.gpu.values import Gpu
-from exporter.collectors.vendors.card_files import (
-    MICRO,
-    MILLI,
-    CardFiles,
-    Channel,
-    HwmonSensors,
-    labeled,
-)
+from exporter.collectors.vendors.card_files import MICRO, CardFiles, HwmonSensors, heat_of, labeled
 from exporter.collectors.vendors.cards import Parts
 from exporter.collectors.vendors.sysfs_cards import SysfsCards
 from exporter.model.reading import Labeled
@@ -58,7 +51,6 @@ class IntelReader:
     def read(self, files: CardFiles, index: int, address: str) -> Gpu:
         """Read everything that the driver shows of the card at this address."""
         gts = self._gts(files)
-        node = files.integer("numa_node")
         sizes = [files.integer(f"{tile}/physical_vram_size_bytes") for tile in _tiles(files)]
         known = [size for size in sizes if size]
         return Gpu(
@@ -67,7 +59,7 @@ class IntelReader:
             name=f"Intel GPU {files.label('device') or ''}".strip(),
             vendor="intel",
             pci_bus_id=address,
-            numa_node=None if node is None or node < 0 else node,
+            numa_node=files.numa_node(),
             memory_total_bytes=sum(known) or None,
             **_sensors(HwmonSensors(files, self._driver)),
             **files.link(),
@@ -117,33 +109,15 @@ def _sensors(sensors: HwmonSensors) -> dict[str, Any]:
     """Read heat, power limits and energy: of the card where it counts them, else of the package."""
     heat = sensors.labeled("temp")
     chip = heat.get("pkg") or heat.get("temp2") or heat.get("temp1")
-    memory = heat.get("vram") or heat.get("temp3")
     return {
-        "temperature_celsius": _value(chip, "input"),
-        "memory_temperature_celsius": _value(memory, "input"),
-        "thermal_margin_celsius": _margin(chip),
-        "temperature_threshold_celsius": labeled(
-            (
-                ("shutdown", _value(chip, "emergency")),
-                ("slowdown", _value(chip, "crit")),
-                ("memory_max", _value(memory, "crit")),
-            )
-        ),
+        **heat_of(chip, heat.get("vram") or heat.get("temp3")),
+        "thermal_margin_celsius": chip.margin() if chip else None,
         "power_limit_watts": sensors.first_of(("power1_max", "power2_max"), MICRO) or None,
         "power_limit_range_watts": labeled(
             (("default", sensors.first_of(("power1_rated_max", "power2_rated_max"), MICRO)),)
         ),
         "energy_joules_total": sensors.first_of(("energy1_input", "energy2_input"), MICRO),
     }
-
-
-def _value(channel: Channel | None, ending: str) -> float | None:
-    return channel.value(ending, MILLI) if channel else None
-
-
-def _margin(channel: Channel | None) -> float | None:
-    limit, now = _value(channel, "crit"), _value(channel, "input")
-    return limit - now if limit and now is not None else None
 
 
 def build(parts: Parts) -> SysfsCards:

@@ -18,7 +18,7 @@ from exporter.collectors.vendors.amd.metrics import (
     parse_metrics,
 )
 from exporter.collectors.vendors.amd.ras import read_ras
-from exporter.collectors.vendors.card_files import MICRO, MILLI, CardFiles, HwmonSensors, labeled
+from exporter.collectors.vendors.card_files import MICRO, CardFiles, HwmonSensors, heat_of, labeled
 from exporter.collectors.vendors.cards import Parts
 from exporter.collectors.vendors.sysfs_cards import SysfsCards
 from exporter.model.reading import Labeled
@@ -98,26 +98,23 @@ def _board(files: CardFiles, address: str) -> dict[str, Any]:
     unique = (files.text("unique_id", 64) or "").strip().lower().removeprefix("0x")
     known = UNIQUE_ID.fullmatch(unique) and int(unique, 16)
     device = files.label("device") or ""
-    node = files.integer("numa_node")
     return {
         "uuid": f"GPU-{unique}" if known else place_name(address),
         "name": files.label("product_name") or f"AMD GPU {device}".strip(),
         "serial": files.label("serial_number"),
         "board_part_number": files.label("product_number"),
         "vbios_version": files.label("vbios_version"),
-        "numa_node": None if node is None or node < 0 else node,
+        "numa_node": files.numa_node(),
     }
 
 
 def _memory(files: CardFiles) -> dict[str, Any]:
     total, used = files.integer("mem_info_vram_total"), files.integer("mem_info_vram_used")
-    is_known = total is not None and used is not None and used <= total
+    free = None if total is None or used is None or used > total else total - used
     return {
         "memory_total_bytes": total,
         "memory_used_bytes": used,
-        "memory_free_bytes": total - used
-        if total is not None and used is not None and is_known
-        else None,
+        "memory_free_bytes": free,
         "bar1_memory_total_bytes": files.integer("mem_info_vis_vram_total"),
         "bar1_memory_used_bytes": files.integer("mem_info_vis_vram_used"),
     }
@@ -127,25 +124,11 @@ def _heat(sensors: HwmonSensors) -> dict[str, Any]:
     """Read temperatures and their limits; edge is the chip's, the junction its hottest place."""
     found = sensors.labeled("temp")
     chip = found.get("edge") or found.get("junction") or found.get("temp1")
-    memory = found.get("mem")
-    margins = [
-        limit - now
-        for place in ("edge", "junction", "temp1")
-        if place in found
-        and (now := found[place].value("input", MILLI)) is not None
-        and (limit := found[place].value("crit", MILLI))
-    ]
+    places = (found[place].margin() for place in ("edge", "junction", "temp1") if place in found)
+    margins = [margin for margin in places if margin is not None]
     return {
-        "temperature_celsius": chip.value("input", MILLI) if chip else None,
-        "memory_temperature_celsius": memory.value("input", MILLI) if memory else None,
+        **heat_of(chip, found.get("mem")),
         "thermal_margin_celsius": min(margins, default=None),
-        "temperature_threshold_celsius": labeled(
-            (
-                ("shutdown", chip.value("emergency", MILLI) if chip else None),
-                ("slowdown", chip.value("crit", MILLI) if chip else None),
-                ("memory_max", memory.value("crit", MILLI) if memory else None),
-            )
-        ),
     }
 
 
