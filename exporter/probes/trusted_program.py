@@ -1,8 +1,22 @@
-"""Checks that a program file is under the control of root or the exporter's user only."""
+"""Finds programs, and checks that only root or the exporter's user controls their files."""
 
 import os
 import stat
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+
+def paths_in(
+    environment: Mapping[str, str], program: str, first: Iterable[str] = ()
+) -> tuple[Path, ...]:
+    """List where a program may be: in the first folders, then in every directory of the PATH."""
+    folders = (part for part in environment.get("PATH", "").split(":") if part.startswith("/"))
+    return tuple(Path(folder, program) for folder in (*first, *folders))
+
+
+def first_trustworthy(programs: Iterable[Path]) -> Path | None:
+    """Return the first of these programs that may be run; None where there is none. Blocks."""
+    return next(filter(is_trustworthy, programs), None)
 
 
 def is_trustworthy(program: Path) -> bool:

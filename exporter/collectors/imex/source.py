@@ -10,7 +10,6 @@ import asyncio
 import socket
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 
 from exporter.blocking import wait_for_any
@@ -20,7 +19,7 @@ from exporter.model.reading import Reading
 from exporter.probes.backoff import Backoff
 from exporter.probes.child import Command, run_once
 from exporter.probes.protocol import BadLine, decode_line
-from exporter.probes.trusted_program import is_trustworthy
+from exporter.probes.trusted_program import first_trustworthy, paths_in
 from exporter.reading.context import SourceContext
 from exporter.reading.source import SourceAbsent, SourceFailed
 
@@ -36,12 +35,6 @@ READY, CONNECTED = "READY", "CONNECTED"
 NO_TRAFFIC_PORT = 9
 
 IsOwn = Callable[[str], bool]
-
-
-def program_paths(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """List the files to try: where the package installs the program, then the PATH."""
-    folders = [part for part in environment.get("PATH", "").split(":") if part.startswith("/")]
-    return tuple(Path(folder, PROGRAM) for folder in ("/usr/bin", *folders))
 
 
 def is_own_address(host: str) -> bool:
@@ -111,7 +104,7 @@ class ImexSource:
         self._ctx = ctx
         self._timeout_secs = timeout_secs
         self._wait_secs = wait_secs
-        self._paths = program_paths(ctx.child_environment)
+        self._paths = paths_in(ctx.child_environment, PROGRAM, ("/usr/bin",))
         self._environment = {**ctx.child_environment, "LC_ALL": "C"}
         self._running: asyncio.Task[Reading[ImexDomain]] | None = None
         self._ended: asyncio.Task[Reading[ImexDomain]] | None = None
@@ -148,7 +141,7 @@ class ImexSource:
     async def _ask(self) -> Reading[ImexDomain]:
         if self._is_stuck and self._ctx.children.abandoned_count:
             raise SourceFailed(f"{PROGRAM} was killed but does not exit")
-        program = await self._ctx.call(lambda: next(filter(is_trustworthy, self._paths), None))
+        program = await self._ctx.call(lambda: first_trustworthy(self._paths))
         if program is None:
             raise SourceAbsent(f"{PROGRAM} is neither in /usr/bin nor in the PATH")
         try:

@@ -15,7 +15,7 @@ from pathlib import Path
 from exporter.blocking import CallBlocking
 from exporter.model.reading import Missing
 from exporter.probes.child import Children, Command, run_once
-from exporter.probes.trusted_program import is_trustworthy
+from exporter.probes.trusted_program import first_trustworthy
 from exporter.record import dataclass
 
 PIPES = "tmp/nvidia-mps"
@@ -175,9 +175,7 @@ class MpsControl:
     async def _ask_pipe(
         self, pipe: Pipe, gpu_uuids: tuple[str, ...], end: float
     ) -> list[MpsServer]:
-        program = await self._call(
-            lambda: next((path for path in self._programs if is_trustworthy(path)), None)
-        )
+        program = await self._call(lambda: first_trustworthy(self._programs))
         if program is None:
             raise MpsFailed("nvidia-cuda-mps-control is not at any of gpu.mps_control_paths")
 

@@ -1,6 +1,5 @@
 """Ascend NPUs by `npu-smi info`: one run for each pass, as nvidia-smi is run."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,19 +9,13 @@ from exporter.collectors.vendors.cards import Parts
 from exporter.collectors.vendors.npu_smi_output import Chips, parse_info
 from exporter.model.label import clean_text
 from exporter.probes.child import Command, Finished, run_once
-from exporter.probes.trusted_program import is_trustworthy
+from exporter.probes.trusted_program import first_trustworthy, paths_in
 from exporter.reading.files import is_there
 
 OUTPUT_LIMIT_BYTES = 1024 * 1024
 NO_DRIVER = "dcmi module initialize failed"
 PLACES = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin")
 """Where the driver installs the program; then every directory of the PATH."""
-
-
-def npu_smi_paths(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """List the files to try."""
-    directories = [part for part in environment.get("PATH", "").split(":") if part.startswith("/")]
-    return tuple(Path(directory, "npu-smi") for directory in (*PLACES, *directories))
 
 
 class NpuSmiBackend:
@@ -32,7 +25,7 @@ class NpuSmiBackend:
         ctx = parts.ctx
         self._marks = parts.vendor.marks(ctx)
         self._children = ctx.children
-        self._paths = npu_smi_paths(ctx.child_environment)
+        self._paths = paths_in(ctx.child_environment, "npu-smi", PLACES)
         self._environment = {**ctx.child_environment, "LC_ALL": "C"}
         self._indexes = parts.indexes
         self._call = ctx.call
@@ -47,7 +40,7 @@ class NpuSmiBackend:
         """Read all chips in one pass; raises BackendError."""
         if self._is_stuck and self._children.abandoned_count:
             raise BackendError("stuck", "npu-smi was killed but does not exit")
-        program = await self._call(lambda: next(filter(is_trustworthy, self._paths), None))
+        program = await self._call(lambda: first_trustworthy(self._paths))
         if program is None:
             raise BackendError("no_program", "npu-smi is in no directory of the PATH")
         finished = await self._run(program)

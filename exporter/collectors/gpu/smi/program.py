@@ -27,7 +27,7 @@ from exporter.config import GpuConfig
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing
 from exporter.probes.child import Children, Command, Finished, run_once
-from exporter.probes.trusted_program import is_trustworthy
+from exporter.probes.trusted_program import first_trustworthy, paths_in
 from exporter.record import dataclass
 
 PROGRAM = "nvidia-smi"
@@ -83,7 +83,7 @@ class NvidiaSmiBackend:
 
     async def ask(self) -> GpuAnswer:
         """Read all GPUs in one pass; raises BackendError."""
-        program = next((path for path in self._paths if is_trustworthy(path)), None)
+        program = first_trustworthy(self._paths)
         if program is None:
             raise BackendError("no_program", "nvidia-smi is not at any of gpu.smi_paths")
         loop = asyncio.get_running_loop()
@@ -225,8 +225,4 @@ def _first_words(run: Run) -> str:
 
 def program_paths(config: GpuConfig, environment: Mapping[str, str]) -> tuple[Path, ...]:
     """List the configured files, then every directory of the PATH."""
-    directories = [part for part in environment.get("PATH", "").split(":") if part.startswith("/")]
-    return (
-        *(Path(path) for path in config.smi_paths),
-        *(Path(directory, "nvidia-smi") for directory in directories),
-    )
+    return (*map(Path, config.smi_paths), *paths_in(environment, PROGRAM))
