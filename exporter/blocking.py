@@ -9,7 +9,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -46,6 +46,26 @@ class CallBlocking(Protocol):
     def __call__(self, function: Callable[[], T]) -> Awaitable[T]:
         """Return the function's result; cancelling the awaitable does not wait for the function."""
         ...
+
+
+class OneAtATime(Generic[T]):
+    """A call that may block: begun at a look, and never beside one that has not ended."""
+
+    def __init__(self, begin: Callable[[], Awaitable[T]], deadline_secs: float) -> None:
+        self._begin = begin
+        self._deadline_secs = deadline_secs
+        self._running: asyncio.Future[T] | None = None
+
+    async def look(self) -> T | None:
+        """Return what the call returns; None while it blocks, after so many seconds."""
+        if self._running is None:
+            self._running = asyncio.ensure_future(self._begin())
+        running = self._running
+        await asyncio.wait({running}, timeout=self._deadline_secs)
+        if not running.done():
+            return None
+        self._running = None
+        return running.result()
 
 
 class DaemonThreads:

@@ -1,11 +1,10 @@
 """GPU sharing schedulers: finds their files on the node, and queries those that answer."""
 
-import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from exporter.blocking import CallBlocking
+from exporter.blocking import CallBlocking, OneAtATime
 from exporter.collectors.sharing.hami import HamiLimit, read_limits
 from exporter.collectors.sharing.mps import ROOT, MpsControl, MpsServer, Pipe, find_pipes
 from exporter.collectors.sharing.node import NodeSharing
@@ -77,27 +76,17 @@ class Schedulers:
         *,
         patience_secs: float = PATIENCE_SECS,
     ) -> None:
-        self._patience_secs = patience_secs
-        self._root = host_root
         self._mps = mps
-        self._call = call
-        self._owner = owner
-        self._look: asyncio.Future[SchedulersSeen] | None = None
+        self._seen = OneAtATime(lambda: call(lambda: look(host_root, owner)), patience_secs)
 
     async def read(self, gpu_uuids: tuple[str, ...]) -> SchedulersSeen:
         """Return what schedulers say of these GPUs; what MPS says is that of a look before."""
-        if self._look is None:
-            self._look = asyncio.ensure_future(self._begin())
-        await asyncio.wait({self._look}, timeout=self._patience_secs)
-        if not self._look.done():
+        seen = await self._seen.look()
+        if seen is None:
             return SchedulersSeen(missing=(Missing("schedulers", "a folder does not answer"),))
-        seen, self._look = self._look.result(), None
         self._mps.keep_fresh(seen.pipes, gpu_uuids)
         missing = (*seen.missing, *self._mps.missing())
         return replace(seen, mps_servers=self._mps.servers(), missing=missing)
-
-    def _begin(self) -> Awaitable[SchedulersSeen]:
-        return self._call(lambda: look(self._root, self._owner))
 
     async def close(self) -> None:
         """End what is asked beside collections; a look that hangs is left behind."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exporter.blocking import OneAtATime
 from exporter.collector import Collector
 from exporter.collectors.gpu.source import GpuSource
 from exporter.collectors.gpu.vendor_gpus import PATIENCE_SECS
@@ -31,15 +32,15 @@ class OtherVendors:
         self._known: dict[Vendor, OtherVendorGpus] = {}
         self._indexes: Indexes | None = None
         self._here: tuple[OtherVendorGpus, ...] = ()
-        self._looking: asyncio.Future[list[Vendor]] | None = None
+        self._drivers = OneAtATime(lambda: ctx.call(self._find), PATIENCE_SECS)
 
     async def find(self) -> tuple["OtherVendorGpus", ...]:
         """Return those whose drivers are here, and forget what is known of the others."""
-        there = await self._look()
+        there = await self._drivers.look()
         new = [] if there is None else [each for each in there if each not in self._known]
         if new:
             self._build(new)
-            there = await self._look()
+            there = await self._drivers.look()
         if there is not None:
             here = tuple(self._known[each] for each in there)
             gone = [each for each in self._here if each not in here]
@@ -57,18 +58,8 @@ class OtherVendors:
             parts = cards.Parts(vendor, self._ctx, self._indexes)
             self._known[vendor] = cards.build_gpus(parts, self._publish)
 
-    async def _look(self) -> list[Vendor] | None:
-        """Tell which drivers are here; None while a look for them blocks: none is begun beside."""
-        if self._looking is None:
-            self._looking = asyncio.ensure_future(self._ctx.call(self._find))
-        looking = self._looking
-        await asyncio.wait({looking}, timeout=PATIENCE_SECS)
-        if not looking.done():
-            return None
-        self._looking = None
-        return looking.result()
-
     def _find(self) -> list[Vendor]:
+        """Tell which drivers are here; blocks while it looks."""
         return [each for each in VENDORS if self._is_here(each)]
 
     def _is_here(self, vendor: Vendor) -> bool:

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
+from exporter.blocking import OneAtATime
 from exporter.collectors.gpu.backend import AnswerBuilder, BackendError, GpuAnswer, GpuProblem
 from exporter.collectors.gpu.cache import SUSPENDED
 from exporter.collectors.gpu.quarantine import HUNG
@@ -57,7 +58,7 @@ class SysfsCards:
         self._deadline_secs = parts.ctx.config.gpu.timeout_secs
         self._left_out = left_out
         self._has_cards = False
-        self._listing: asyncio.Future[tuple[dict[str, int], str | None]] | None = None
+        self._listing = OneAtATime(lambda: self._call(self._list), self._deadline_secs)
         self._running: dict[str, asyncio.Future[CardReading]] = {}
 
     def is_here(self) -> bool:
@@ -78,14 +79,10 @@ class SysfsCards:
         """Read all cards once; raises BackendError where they cannot even be listed."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._deadline_secs
-        if self._listing is None:
-            self._listing = asyncio.ensure_future(self._call(self._list))
-        listing = self._listing
-        await asyncio.wait({listing}, timeout=self._deadline_secs)
-        if not listing.done():
+        listed = await self._listing.look()
+        if listed is None:
             raise BackendError("timeout", f"the cards of {self._driver} cannot be listed in time")
-        self._listing = None
-        found, version = listing.result()
+        found, version = listed
         for address, index in found.items():
             if address not in self._running:
                 self._running[address] = asyncio.ensure_future(
