@@ -31,10 +31,6 @@ TABLE = RememberingTable()
 """Joined once: that is most of what a pipeline costs to make."""
 
 
-Case = tuple[str, tuple[str, str], dict[str, str | None], tuple[str, ...] | str]
-"""The kind of an event, what it is about, some of its fields, and the lines that make it."""
-
-
 def kmsg(text: str, *, sequence: int = 1, stamp: float = 100.0, prefix: int = 4) -> bytes:
     """One record of /dev/kmsg."""
     return kmsg_record(text, sequence=sequence, stamp=stamp, prefix=prefix)
@@ -72,21 +68,3 @@ def only_event(*lines: str) -> Event:
     events = events_of(*lines)
     assert len(events) == 1, [(event.kind, event.raw) for event in events]
     return events[0]
-
-
-def said(event: Event, names: Iterable[str]) -> dict[str, str | None]:
-    """The fields of the event by these names."""
-    return {name: event.fields.get(name) for name in names}
-
-
-def expect_one_event(
-    kind: str,
-    subject: tuple[str, str],
-    fields: dict[str, str | None],
-    lines: tuple[str, ...] | str,
-) -> None:
-    """Fail unless these lines make exactly this event."""
-    event = only_event(*([lines] if isinstance(lines, str) else lines))
-    assert event.kind == kind
-    assert (event.entity_type, event.entity_id) == subject
-    assert said(event, fields) == fields

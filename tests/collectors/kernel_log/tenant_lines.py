@@ -5,67 +5,9 @@ from collections.abc import Iterator
 
 from exporter.collectors.kernel_log.pattern_file import shipped_lines
 from exporter.collectors.kernel_log.user_words import WORD_BYTES, UserWords
-from tests.collectors.kernel_log.feeding import Case
-from tests.collectors.kernel_log.patterns import (
-    other_cards,
-    other_disks,
-    other_filesystems,
-    other_kernel,
-    test_amdgpu,
-    test_ascend,
-    test_driver,
-    test_drivers,
-    test_filesystem,
-    test_intel,
-    test_memory,
-    test_network,
-    test_network_storage,
-    test_pcie,
-    test_process,
-    test_storage,
-    test_storage_adapters,
-    test_wordings,
-    test_xid,
-)
+from tests.collectors.kernel_log.lines import KNOWN_LINES
 
 COMM_BYTES = WORD_BYTES["comm"]
-
-_CASES: tuple[Case, ...] = (
-    *test_amdgpu.CASES,
-    *test_ascend.CASES,
-    *test_driver.CASES,
-    *test_drivers.CASES,
-    *test_filesystem.CASES,
-    *test_intel.CASES,
-    *test_memory.CASES,
-    *test_network.CASES,
-    *test_network_storage.CASES,
-    *other_cards.CASES,
-    *other_disks.CASES,
-    *other_filesystems.CASES,
-    *other_kernel.CASES,
-    *test_pcie.CASES,
-    *test_process.CASES,
-    *test_storage.CASES,
-    *test_storage_adapters.CASES,
-    *test_wordings.CASES,
-)
-
-KNOWN_LINES = tuple(
-    dict.fromkeys(
-        line
-        for text in (
-            *(row[0] for row in test_xid.XIDS),
-            *(
-                text
-                for case in _CASES
-                for text in ([case[3]] if isinstance(case[3], str) else case[3])
-            ),
-        )
-        for line in text.split("\n")
-    )
-)
-"""A line for every layout that is known."""
 
 ROWS = shipped_lines().rows
 

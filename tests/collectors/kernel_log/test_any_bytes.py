@@ -22,7 +22,7 @@ from exporter.collectors.kernel_log.table import Table
 from exporter.collectors.kernel_log.values import KernelLog
 from exporter.state import MISFITS, parse
 from tests.collectors.kernel_log.feeding import pipeline
-from tests.collectors.kernel_log.tenant_lines import KNOWN_LINES
+from tests.collectors.kernel_log.lines import KNOWN_LINES
 from tests.growth import is_linear
 
 EXAMPLES = 300

@@ -11,7 +11,8 @@ from exporter.collectors.kernel_log.record import Record, join_lines, parse_sysl
 from exporter.collectors.kernel_log.user_words import UserWords, possible_kinds, user_words
 from exporter.model.event import Event
 from tests.collectors.kernel_log.feeding import kmsg, pipeline, record
-from tests.collectors.kernel_log.tenant_lines import KNOWN_LINES, filled, forgeries
+from tests.collectors.kernel_log.lines import KNOWN_LINES
+from tests.collectors.kernel_log.tenant_lines import filled, forgeries
 
 XID = "NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus."
 HARMLESS = ("trainer", "libcudart.so")
