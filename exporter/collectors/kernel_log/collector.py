@@ -12,7 +12,7 @@ from exporter.collectors.kernel_log.events import (
 )
 from exporter.collectors.kernel_log.families import FAMILIES
 from exporter.collectors.kernel_log.pattern_file import Lines, shipped_lines
-from exporter.collectors.kernel_log.source import build_kernel_log
+from exporter.collectors.kernel_log.source import KernelLogSource
 from exporter.collectors.kernel_log.values import KERNEL_LOG, KernelLog
 from exporter.config import Config
 from exporter.faults.entities.node import NodeFields
@@ -29,7 +29,7 @@ def collector_of(lines: Lines, mistakes: tuple[Mistake, ...] = ()) -> Collector:
             SourceRow(
                 "kernel_log",
                 "kernel_log",
-                partial(build_kernel_log, lines),
+                partial(KernelLogSource, lines),
                 is_asked_for=lambda config: config.kernel_log.enabled,
             ),
         ),

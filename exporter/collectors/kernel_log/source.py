@@ -4,12 +4,10 @@ import asyncio
 import errno
 import os
 import stat
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from exporter.blocking import CallBlocking
 from exporter.collectors.kernel_log.checkpoint import Saved, decode, dump_state, state_file
 from exporter.collectors.kernel_log.kmsg import KmsgFollower
 from exporter.collectors.kernel_log.pattern_file import Lines
@@ -19,7 +17,6 @@ from exporter.collectors.kernel_log.table import Table
 from exporter.model.reading import Reading
 from exporter.reading.context import SourceContext
 from exporter.reading.source import SourceAbsent, SourceFailed
-from exporter.record import dataclass
 from exporter.state import BOOT_ID, StateFile, read_boot_id
 
 NAME = "kernel_log"
@@ -30,31 +27,6 @@ CLOSE_SECS = 0.4
 NO_KERNEL_LOG = "not_kmsg"
 KMSG = os.makedev(1, 11)
 """The device numbers of /dev/kmsg (Documentation/admin-guide/devices.txt)."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogSettings:
-    """Where the log is read, where its state is kept (None: in memory), which lines are known.
-
-    Without `lines` they are the shipped ones.
-    """
-
-    path: Path
-    boot_id: Path
-    state_dir: Path | None
-    accept_user_records: bool
-    lines: Lines | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Callbacks:
-    """What following the log needs of its surroundings; `wake` asks for a publication at once."""
-
-    call: CallBlocking
-    wall: Callable[[], float]
-    boottime: Callable[[], float]
-    wake: Callable[[], None]
-    klogctl: KlogCtl = klogctl
 
 
 class _Watcher(Protocol):
@@ -74,11 +46,18 @@ class KernelLogSource:
     deadline_secs = 5.0
 
     def __init__(
-        self, settings: LogSettings, callbacks: Callbacks, max_postponed: int = MAX_POSTPONED
+        self,
+        lines: Lines,
+        ctx: SourceContext,
+        *,
+        klogctl: KlogCtl = klogctl,
+        max_postponed: int = MAX_POSTPONED,
     ) -> None:
+        self._lines = lines
+        self._ctx = ctx
+        self._path = Path(ctx.config.kernel_log.path)
+        self._klogctl = klogctl
         self._max_postponed = max_postponed
-        self._settings = settings
-        self._callbacks = callbacks
         self._boot_id = ""
         self._file: StateFile | None = None
         self._pipeline: Pipeline | None = None
@@ -100,16 +79,16 @@ class KernelLogSource:
         if self._watcher.error is not None:
             raise SourceFailed(self._watcher.error)
         if not self._pipeline.counters.records and self._pipeline.counters.rejected[MALFORMED]:
-            raise SourceFailed(f"{self._settings.path} has no records in the format of /dev/kmsg")
+            raise SourceFailed(f"{self._path} has no records in the format of /dev/kmsg")
         self._woke_at = self._pipeline.counters.number
         return Reading(self._pipeline.counters.as_value(self._watcher.source, self._watcher.reason))
 
     def reload(self, renewed: object) -> None:
         """Take the lines of a source that was built anew; those read before are not read again."""
         if isinstance(renewed, KernelLogSource):
-            self._settings = renewed._settings  # noqa: SLF001 - the same class
+            self._lines = renewed._lines  # noqa: SLF001 - the same class
             if self._pipeline is not None:
-                self._pipeline.table = Table(self._settings.lines)
+                self._pipeline.table = Table(self._lines)
 
     async def close(self) -> None:
         """Close the device and save the position."""
@@ -124,25 +103,23 @@ class KernelLogSource:
 
     async def _start(self) -> None:
         """Open the log, read what is in it, and follow it from there."""
-        callbacks = self._callbacks
-        saved, opened = await callbacks.call(self._open)
+        ctx = self._ctx
+        saved, opened = await ctx.call(self._open)
         pipeline = Pipeline(
-            PrintClock(callbacks.wall, callbacks.boottime),
-            accept_user_records=self._settings.accept_user_records,
+            PrintClock(ctx.wall, ctx.boottime),
+            accept_user_records=ctx.config.kernel_log.accept_user_records,
             saved=saved,
-            table=Table(self._settings.lines),
+            table=Table(self._lines),
         )
         watcher: _Watcher
         if isinstance(opened, int):
             watcher = KmsgFollower(opened, pipeline, self._changed)
         else:
-            watcher = SyslogPoller(
-                callbacks.klogctl, callbacks.call, pipeline, self._changed, opened
-            )
+            watcher = SyslogPoller(self._klogctl, ctx.call, pipeline, self._changed, opened)
         try:
             await watcher.replay()
         except OSError as error:
-            raise SourceAbsent(_why_absent(self._settings.path, watcher.reason, error)) from error
+            raise SourceAbsent(_why_absent(self._path, watcher.reason, error)) from error
         self._pipeline, self._watcher = pipeline, watcher
         watcher.watch()
         self._save_later(SAVE_SECS)
@@ -150,13 +127,14 @@ class KernelLogSource:
     def _open(self) -> tuple[Saved | None, int | str]:
         """Return the state of an earlier process, and the open device or why it is not."""
         saved = None
-        self._boot_id = read_boot_id(self._settings.boot_id)
-        if self._boot_id and self._settings.state_dir is not None:
-            self._file = state_file(self._settings.state_dir, self._boot_id)
+        self._boot_id = read_boot_id(self._ctx.proc / BOOT_ID)
+        folder = self._ctx.config.state.dir
+        if self._boot_id and folder:
+            self._file = state_file(Path(folder), self._boot_id)
             saved = self._file.load(decode)
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         try:
-            opened = os.open(self._settings.path, flags)
+            opened = os.open(self._path, flags)
         except OSError as error:
             return saved, reason_of(error)
         if not _may_be_the_log(os.fstat(opened)):
@@ -168,7 +146,7 @@ class KernelLogSource:
         """Publish new events at once, and note the position soon."""
         if self._pipeline is not None and self._pipeline.counters.number != self._woke_at:
             self._woke_at = self._pipeline.counters.number
-            self._callbacks.wake()
+            self._ctx.wake(NAME)
         if self._saving is None:
             self._save_later(SAVE_SECS)
 
@@ -201,21 +179,7 @@ class KernelLogSource:
             if pipeline is None or file is None or pipeline.position is None:
                 return
             text = dump_state(self._boot_id, pipeline.position, pipeline.counters)
-            await self._callbacks.call(partial(file.save, text))
-
-
-def build_kernel_log(lines: Lines, ctx: SourceContext) -> KernelLogSource:
-    """Build the source that finds these lines, with the settings of the configuration."""
-    config = ctx.config
-    settings = LogSettings(
-        path=Path(config.kernel_log.path),
-        boot_id=ctx.proc / BOOT_ID,
-        state_dir=Path(config.state.dir) if config.state.dir else None,
-        accept_user_records=config.kernel_log.accept_user_records,
-        lines=lines,
-    )
-    wake = partial(ctx.wake, NAME)
-    return KernelLogSource(settings, Callbacks(ctx.call, ctx.wall, ctx.boottime, wake))
+            await self._ctx.call(partial(file.save, text))
 
 
 def reason_of(error: OSError) -> str:

@@ -10,26 +10,21 @@ from typing import TypeVar
 
 import pytest
 
-from exporter.collectors.kernel_log.source import (
-    MAX_POSTPONED,
-    Callbacks,
-    KernelLogSource,
-    LogSettings,
-)
+from exporter.blocking import CallBlocking
+from exporter.collectors.kernel_log.pattern_file import shipped_lines
+from exporter.collectors.kernel_log.source import MAX_POSTPONED, KernelLogSource
 from exporter.collectors.kernel_log.values import KernelLog
+from exporter.config import Config, KernelLogConfig, Sources, State
 from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.state import BOOT_ID
 from tests.collectors.kernel_log.feeding import BOOTTIME, WALL, kmsg
+from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import run_virtually
 
 T = TypeVar("T")
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
 DECISION = "oom-kill:constraint=CONSTRAINT_NONE,x,task=a,pid=7,uid=0"
 KILL = "Out of memory: Killed process 7 (a) total-vm:1kB, anon-rss:2kB, file-rss:0kB"
-
-
-async def call(function: Callable[[], T]) -> T:
-    """Blocking calls, made at once."""
-    return function()
 
 
 def refused(_action: int, _size: int) -> bytes:
@@ -43,13 +38,15 @@ class Node:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.wakes = 0
-        self.call = call
+        self.call: CallBlocking = call_now
         self.wall = WALL
         self.path = folder / "kmsg"
         os.mkfifo(self.path)
         self.reading = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
         self.device = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
-        (folder / "boot_id").write_text("a-boot\n")
+        self.boot_id = folder / BOOT_ID
+        self.boot_id.parent.mkdir(parents=True)
+        self.boot_id.write_text("a-boot\n")
 
     def source(
         self,
@@ -60,14 +57,19 @@ class Node:
         max_postponed: int = MAX_POSTPONED,
     ) -> KernelLogSource:
         """The source of one process on this node."""
-        settings = LogSettings(
-            path=path or self.path,
-            boot_id=self.folder / "boot_id",
-            state_dir=state_dir,
-            accept_user_records=False,
+        config = Config(
+            kernel_log=KernelLogConfig(path=str(path or self.path)),
+            sources=Sources(proc_root=str(self.folder)),
+            state=State(dir=str(state_dir or "")),
         )
-        callbacks = Callbacks(self._call, lambda: self.wall, lambda: BOOTTIME, self._wake, klogctl)
-        return KernelLogSource(settings, callbacks, max_postponed)
+        ctx = source_context(
+            config,
+            call=self._call,
+            wall=lambda: self.wall,
+            boottime=lambda: BOOTTIME,
+            wake=self._wake,
+        )
+        return KernelLogSource(shipped_lines(), ctx, klogctl=klogctl, max_postponed=max_postponed)
 
     def print(self, text: str, sequence: int) -> None:
         """One more record."""
@@ -81,7 +83,7 @@ class Node:
     def _call(self, function: Callable[[], T]) -> Awaitable[T]:
         return self.call(function)
 
-    def _wake(self) -> None:
+    def _wake(self, _name: str) -> None:
         self.wakes += 1
 
 
@@ -197,7 +199,7 @@ def test_where_the_boot_cannot_be_told_nothing_is_kept(tmp_path: Path) -> None:
     """What was kept might be of any boot: the log is read anew each time."""
 
     async def scenario(node: Node) -> None:
-        (tmp_path / "boot_id").write_text("")
+        node.boot_id.write_text("")
         source = node.source(state_dir=tmp_path)
         node.print(XID, 1)
         assert (await reading_of(source)).kinds == (("xid", 1),)
@@ -215,7 +217,7 @@ def test_another_boot_begins_anew(tmp_path: Path) -> None:
         node.print(XID, 7)
         await first.read()
         await first.close()
-        (tmp_path / "boot_id").write_text("another\n")
+        node.boot_id.write_text("another\n")
         node.print(XID, 1)
         second = node.source(state_dir=tmp_path)
         log = await reading_of(second)
