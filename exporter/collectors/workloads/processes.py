@@ -174,6 +174,14 @@ def parse_uid(status: str) -> int | None:
     return None
 
 
+def read_users(host_root: Path) -> dict[int, str]:
+    """Read user names by number from the node's passwd; empty where it cannot be read."""
+    try:
+        return parse_passwd(read_text(host_root / "etc/passwd"))
+    except (SourceAbsent, SourceFailed):
+        return {}  # the number is shown instead
+
+
 def parse_passwd(text: str) -> dict[int, str]:
     """Parse user names by number."""
     users: dict[int, str] = {}

@@ -20,8 +20,8 @@ from exporter.collectors.workloads.processes import (
     WAITING,
     ProcessFacts,
     ProcessReader,
-    parse_passwd,
     parse_uid,
+    read_users,
 )
 from exporter.collectors.workloads.values import SlurmJob
 from exporter.model.reading import Missing
@@ -159,9 +159,4 @@ class SlurmJobs:
 
     def _user(self, uid: int | None) -> str:
         """Return the name in the node's passwd, else the number."""
-        if uid is None:
-            return ""
-        try:
-            return parse_passwd(read_text(self._root / "etc/passwd")).get(uid, str(uid))
-        except (SourceAbsent, SourceFailed):
-            return str(uid)
+        return "" if uid is None else read_users(self._root).get(uid, str(uid))

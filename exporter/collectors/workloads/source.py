@@ -22,15 +22,15 @@ from exporter.collectors.workloads.pod_logs import PodNameReader, PodNames
 from exporter.collectors.workloads.processes import (
     ProcessFacts,
     ProcessReader,
-    parse_passwd,
     pid_scope,
+    read_users,
 )
 from exporter.collectors.workloads.redaction import Redaction
 from exporter.collectors.workloads.values import Workloads
 from exporter.model.reading import Missing, Reading
 from exporter.model.snapshot import Snapshot
 from exporter.reading.context import SourceContext
-from exporter.reading.files import FILE_DEADLINE_SECS, read_text
+from exporter.reading.files import FILE_DEADLINE_SECS
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.record import dataclass
 
@@ -101,6 +101,7 @@ class NodeFiles:
         names = PodNames()
         if needs_names or devices.allocations or _are_in_pods(processes.values()):
             names = self._names.read()
+        has_uids = any(facts.uid is not None for facts in processes.values())
         table = ProcessTable(
             scope=scope,
             processes=processes,
@@ -109,7 +110,7 @@ class NodeFiles:
             containers_by_pod=self._containers_by_pod(processes.values(), names),
             allocations=devices.allocations,
             checkpoint=named.allocations if needs_uids else (),
-            users=self._users(processes.values()),
+            users=read_users(self._root) if has_uids else {},
         )
         return _Look(table, missing, devices.registered)
 
@@ -130,14 +131,6 @@ class NodeFiles:
         }
         pods = [names.pods[uid] for uid in sorted(unnamed) if uid in names.pods]
         return {pod.uid: self._names.containers_of(pod) for pod in pods}
-
-    def _users(self, processes: Iterable[ProcessFacts]) -> dict[int, str]:
-        if all(facts.uid is None for facts in processes):
-            return {}
-        try:
-            return parse_passwd(read_text(self._root / "etc/passwd"))
-        except (SourceAbsent, SourceFailed):
-            return {}  # the number is shown instead
 
 
 def _are_in_pods(processes: Iterable[ProcessFacts]) -> bool:
