@@ -9,9 +9,9 @@ import json
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from exporter.blocking import CallBlocking
 from exporter.collectors.pcie.address import is_pci_address
@@ -21,6 +21,7 @@ from exporter.reading.files import read_text
 from exporter.reading.source import SourceFailed
 from exporter.record import dataclass
 
+T = TypeVar("T")
 SOCKET = "var/lib/kubelet/pod-resources/kubelet.sock"
 LIST = "/v1.PodResourcesLister/List"
 ALLOCATABLE = "/v1.PodResourcesLister/GetAllocatableResources"
@@ -191,13 +192,11 @@ class PodResources:
         """
         if not await self._call_blocking(self._is_there):
             return None
-        message = await self._call(LIST)
-        allocations = await self._call_blocking(lambda: parse_list(message))
+        allocations = await self._call(LIST, parse_list)
         if not any(allocation.replicas for allocation in allocations):
             return KubeletDevices(allocations)
         try:
-            answer = await self._call(ALLOCATABLE)
-            registered = await self._call_blocking(lambda: parse_allocatable(answer))
+            registered = await self._call(ALLOCATABLE, parse_allocatable)
         except SourceFailed:
             registered = ()  # kubelets before 1.23: how many there are in all is not known
         return KubeletDevices(allocations, registered)
@@ -211,28 +210,24 @@ class PodResources:
         except OSError as error:
             raise SourceFailed(f"{self._socket} cannot be reached: {error.strerror}") from error
 
-    async def _call(self, method: str) -> bytes:
+    async def _call(self, method: str, parse: Callable[[bytes], T]) -> T:
         try:
-            return await call(self._socket, method, self._timeout_secs)
+            answer = await call(self._socket, method, self._timeout_secs)
+            return await self._call_blocking(lambda: parse(answer))
         except CallFailed as failed:
             raise SourceFailed(f"{self._socket}: {failed}") from failed
+        except ValueError as error:
+            raise SourceFailed(f"the kubelet's answer is garbled: {error}") from error
 
 
 def parse_list(message: bytes) -> tuple[Allocation, ...]:
-    """Parse the allocations of a ListPodResourcesResponse; raise SourceFailed when it is none."""
-    try:
-        result = [it for pod in parts(message, POD_RESOURCES) for it in _allocations(pod)]
-    except ValueError as error:
-        raise SourceFailed(f"the kubelet's answer is garbled: {error}") from error
-    return tuple(result)
+    """Parse the allocations of a ListPodResourcesResponse; raise ValueError when it is none."""
+    return tuple(it for pod in parts(message, POD_RESOURCES) for it in _allocations(pod))
 
 
 def parse_allocatable(message: bytes) -> tuple[Replicas, ...]:
-    """Parse the replicas of an AllocatableResourcesResponse; raise SourceFailed."""
-    try:
-        return _replicas(parts(message, ALLOCATABLE_DEVICES))
-    except ValueError as error:
-        raise SourceFailed(f"the kubelet's answer is garbled: {error}") from error
+    """Parse the replicas of an AllocatableResourcesResponse; raise ValueError when it is none."""
+    return _replicas(parts(message, ALLOCATABLE_DEVICES))
 
 
 def _allocations(pod: bytes) -> list[Allocation]:
