@@ -1,7 +1,7 @@
 """Attribution of a process to its workload: a pure function of readings."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType
 
@@ -100,12 +100,6 @@ def _by_pod(uid: str, container_id: str | None, table: ProcessTable) -> Workload
         if entry.pod_uid == uid or (entry.namespace, entry.pod) == (pod.namespace, pod.pod)
     }
     for candidates in (table.containers_by_pod.get(uid, ()), with_gpu):
-        only = _only(candidates)
-        if only is not None:
-            return Workload(pod.namespace, pod.pod, only)
+        if len(candidates) == 1:
+            return Workload(pod.namespace, pod.pod, *candidates)
     return Workload(pod.namespace, pod.pod, (container_id or "")[:SHORT_ID_CHARS])
-
-
-def _only(names: Iterable[str]) -> str | None:
-    result = tuple(names)
-    return result[0] if len(result) == 1 else None

@@ -90,20 +90,21 @@ def series_per_pid(
     named = [client for client in clients if client.name is not None]
     ranked = sorted(named, key=lambda client: (-(client.memory_used_bytes or 0), client.pid))
     unnamed = [client for client in clients if client.pid in unread]
-    result = [row for client in ranked[:top_n] for row in _rows(client)]
-    rest: dict[str, list[ProcessUse]] = {}
-    for client in (*ranked[top_n:], *unnamed):
-        for use in client.uses:
-            rest.setdefault(use.gpu_uuid, []).append(use)
-    return (*result, *(_summed(uuid, OTHER, OTHER, uses) for uuid, uses in sorted(rest.items())))
+    rows = [
+        row
+        for client in ranked[:top_n]
+        for row in _rows(str(client.pid), client.name or "", client.uses)
+    ]
+    rest = [use for client in (*ranked[top_n:], *unnamed) for use in client.uses]
+    return (*rows, *_rows(OTHER, OTHER, sorted(rest, key=lambda use: use.gpu_uuid)))
 
 
-def _rows(client: GpuClient) -> Iterable[PidUse]:
+def _rows(pid: str, process: str, uses: Iterable[ProcessUse]) -> list[PidUse]:
+    """List what these uses are in sum on each GPU."""
     by_gpu: dict[str, list[ProcessUse]] = {}
-    for use in client.uses:
+    for use in uses:
         by_gpu.setdefault(use.gpu_uuid, []).append(use)
-    name = client.name or ""
-    return [_summed(uuid, str(client.pid), name, uses) for uuid, uses in by_gpu.items()]
+    return [_summed(uuid, pid, process, some) for uuid, some in by_gpu.items()]
 
 
 def _summed(gpu_uuid: str, pid: str, process: str, uses: Sequence[ProcessUse]) -> PidUse:

@@ -75,7 +75,6 @@ class GpuJobs:
 
 def _job_of(client: GpuClient) -> str:
     """Return what stays the same when a process of the job is started again."""
-    job = client.workload
-    if job is not None:
-        return "/".join(part for part in (job.namespace, job.pod, job.container) if part)
+    if client.workload is not None:
+        return client.workload.name
     return client.pod_uid or client.name or str(client.pid)
