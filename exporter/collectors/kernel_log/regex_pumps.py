@@ -2,27 +2,19 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 try:
-    from re import _constants as sre  # type: ignore[attr-defined] # no stub; Python 3.11 and newer
+    from re import _compiler as sre_compile  # type: ignore[attr-defined] # no stub; from 3.11 on
+    from re import _constants as sre  # type: ignore[attr-defined] # the same
     from re import _parser as sre_parse  # type: ignore[attr-defined] # the same
 except ImportError:
+    import sre_compile
     import sre_constants as sre
     import sre_parse
 
 ALPHABET = "a0 A:,.-_/()[]<>=\"'\\;\t\n#%+*|é"
-CATEGORIES: dict[Any, Callable[[str], bool]] = {
-    sre.CATEGORY_DIGIT: str.isdigit,
-    sre.CATEGORY_SPACE: str.isspace,
-    sre.CATEGORY_WORD: lambda char: char.isalnum() or char == "_",
-}
-OPPOSITES = {
-    sre.CATEGORY_NOT_DIGIT: sre.CATEGORY_DIGIT,
-    sre.CATEGORY_NOT_SPACE: sre.CATEGORY_SPACE,
-    sre.CATEGORY_NOT_WORD: sre.CATEGORY_WORD,
-}
 REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT)
 MANY = 16
 """A loop that is bounded by fewer turns costs a constant."""
@@ -101,25 +93,9 @@ def _choices(operator: Any, argument: Any) -> list[str]:
 
 
 def _characters(operator: Any, argument: Any) -> list[str]:
-    if operator is sre.LITERAL:
-        return [chr(argument)]
-    if operator is sre.IN:
-        is_negated = argument[0][0] is sre.NEGATE
-        return [
-            char
-            for char in ALPHABET + "".join(chr(x) for kind, x in argument if kind is sre.LITERAL)
-            if any(_is_in(item, char) for item in argument) != is_negated
-        ]
-    return [char for char in ALPHABET if operator is sre.ANY or ord(char) != argument]
-
-
-def _is_in(item: Any, char: str) -> bool:
-    kind, value = item
-    if kind is sre.LITERAL:
-        return ord(char) == int(value)
-    if kind is sre.RANGE:
-        return bool(value[0] <= ord(char) <= value[1])
-    if kind is sre.CATEGORY:
-        opposite = OPPOSITES.get(value)
-        return bool(CATEGORIES[opposite or value](char)) != (opposite is not None)
-    return False
+    """Return characters of the alphabet, and those that the part names, which the part matches."""
+    named = argument if operator is sre.IN else [(operator, argument)]
+    signs = ALPHABET + "".join(chr(value) for kind, value in named if kind is sre.LITERAL)
+    part = sre_parse.SubPattern(sre_parse.State(), [(operator, argument)])
+    matches = sre_compile.compile(part, re.ASCII).match
+    return [char for char in signs if matches(char)]
