@@ -6,7 +6,7 @@ Action 3 copies the end of the ring and consumes nothing; action 10 gives the si
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from exporter.blocking import CallBlocking
@@ -39,44 +39,44 @@ def klogctl(action: int, size: int) -> bytes:
     return str(result).encode() if buffer is None else buffer.raw[:result]
 
 
+class Look(NamedTuple):
+    """New records, in order; `has_overrun` tells that what was remembered is gone."""
+
+    records: list[Record]
+    has_overrun: bool
+
+
 class SyslogRing:
     """Reads as much of the ring as is needed to find the last record of the look before."""
 
     def __init__(self, call: KlogCtl) -> None:
         self._call = call
-        self._last: _Last | None = None
+        self._last: Record | None = None
+        self._equal = 0  # records equal to the last one at the end of its look
 
-    def look(self) -> "Look":
+    def look(self) -> Look:
         """Return what is new since the last look; all of the ring at the first. Raises OSError."""
-        if self._last is not None:
-            look = _since(self._last, parse_syslog(self._call(READ_ALL, TAIL_BYTES)))
-            if not look.has_overrun:
-                return self._remembered(look)
-        size = min(int(self._call(SIZE_BUFFER, 0)), MAX_RING_BYTES)
-        records = parse_syslog(self._call(READ_ALL, size))
-        if self._last is None:
-            return self._remembered(Look(records, _last_of(records), has_overrun=False))
-        return self._remembered(_since(self._last, records))
-
-    def _remembered(self, look: "Look") -> "Look":
-        if look.last is not None:
-            self._last = look.last
+        records = [] if self._last is None else parse_syslog(self._call(READ_ALL, TAIL_BYTES))
+        if self._last is None or (records and self._last not in records):
+            size = min(int(self._call(SIZE_BUFFER, 0)), MAX_RING_BYTES)
+            records = parse_syslog(self._call(READ_ALL, size))
+        look = self._new_of(records)
+        if records:
+            self._last = records[-1]
+            self._equal = records.count(self._last)
         return look
 
-
-class _Last(NamedTuple):
-    """The last record of a look, and how many equal ones stood at its end."""
-
-    record: Record
-    equal: int
-
-
-class Look(NamedTuple):
-    """New records, in order; `has_overrun` tells that what was remembered is gone."""
-
-    records: list[Record]
-    last: _Last | None
-    has_overrun: bool
+    def _new_of(self, records: list[Record]) -> Look:
+        """Choose the records after the last one; the same line again in its microsecond is new."""
+        last = self._last
+        if last is None:
+            return Look(records, has_overrun=False)
+        places = [index for index, record in enumerate(records) if record == last]
+        if places:
+            start = places[min(self._equal, len(places)) - 1] + 1
+            return Look(records[start:], has_overrun=False)
+        newer = [record for record in records if record.stamp > last.stamp]
+        return Look(newer, has_overrun=bool(records))
 
 
 def feed(look: Look, pipeline: Pipeline) -> None:
@@ -85,30 +85,6 @@ def feed(look: Look, pipeline: Pipeline) -> None:
         pipeline.lose(1)
     for record in join_lines(look.records):
         pipeline.take(record)
-
-
-def _last_of(records: list[Record]) -> _Last | None:
-    if not records:
-        return None
-    last = records[-1]
-    return _Last(last, sum(1 for record in records if record == last))
-
-
-def _since(last: _Last, records: list[Record]) -> Look:
-    """Return the records after the remembered one.
-
-    The same line again within its microsecond is new.
-    """
-    places = [index for index, record in enumerate(records) if record == last.record]
-    if places:
-        start = places[min(last.equal, len(places)) - 1] + 1
-        return Look(records[start:], _last_of(records), has_overrun=False)
-    newer = _newer(records, last.record.stamp)
-    return Look(newer, _last_of(records), has_overrun=bool(records))
-
-
-def _newer(records: Iterable[Record], stamp: float) -> list[Record]:
-    return [record for record in records if record.stamp > stamp]
 
 
 class SyslogPoller:
