@@ -15,13 +15,13 @@ from exporter.collectors.workloads.values import (
     WorkloadUse,
 )
 from exporter.exposition.family import Sample, family, one
-from exporter.exposition.rows import Items, Row, each, families, info, reading
+from exporter.exposition.rows import Items, Row, each, families, info, reading, rows_of
 from exporter.model.snapshot import Snapshot
 
 WORKLOAD = ("namespace", "pod", "container")
 INSTANCE = ("gpu_instance", "compute_instance")
 
-T = TypeVar("T", WorkloadUse, PidUse, GpuTotals, GpuShare)
+T = TypeVar("T")
 
 
 def _gpus_with_processes(snapshot: Snapshot) -> dict[str, Gpu]:
@@ -31,31 +31,17 @@ def _gpus_with_processes(snapshot: Snapshot) -> dict[str, Gpu]:
     return {state.gpu.uuid: state.gpu for state in states if state.gpu.processes is not None}
 
 
-def _on_gpus(
-    snapshot: Snapshot, rows: Callable[[Workloads], Iterable[T]]
-) -> Iterator[tuple[tuple[str, ...], T]]:
-    """Yield each row with the labels of its GPU."""
-    workloads, gpus = snapshot.reading(Workloads), _gpus_with_processes(snapshot)
-    for row in () if workloads is None else rows(workloads):
-        gpu = gpus.get(row.gpu_uuid)
-        if gpu is not None:
-            yield gpu_label_values(gpu), row
+def _on_gpus(rows: Callable[[Workloads], Iterable[T]], kind: type[T], *labels: str) -> Items:
+    """Return rows with the labels of their GPU; each further label is the row's field."""
+    items = each(Workloads, rows, kind, "gpu_uuid", *labels)
 
+    def read(snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], object]]:
+        gpus = _gpus_with_processes(snapshot)
+        for (uuid, *own), row in items.read(snapshot):
+            if uuid in gpus:
+                yield (*gpu_label_values(gpus[uuid]), *own), row
 
-def _uses(snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], WorkloadUse]]:
-    for gpu, use in _on_gpus(snapshot, lambda found: found.uses):
-        who = use.workload
-        yield (*gpu, who.namespace, who.pod, who.container), use
-
-
-def _pids(snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], PidUse]]:
-    for gpu, use in _on_gpus(snapshot, lambda found: found.per_pid):
-        yield (*gpu, use.pid, use.process), use
-
-
-def _shares(snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], GpuShare]]:
-    for gpu, share in _on_gpus(snapshot, lambda found: found.shares):
-        yield (*gpu, share.kind), share
+    return Items((*GPU_LABELS, *items.labels[1:]), kind, read)
 
 
 def _processes(snapshot: Snapshot) -> Iterable[Sample]:
@@ -65,24 +51,26 @@ def _processes(snapshot: Snapshot) -> Iterable[Sample]:
 
 
 def _mig_info(snapshot: Snapshot) -> Iterable[Sample]:
-    for labels, use in _uses(snapshot):
+    for labels, use in USES.read(snapshot):
         for instance in use.instances:
             names = ["" if number is None else str(number) for number in instance]
             yield (*labels[: len(GPU_LABELS)], *names, *labels[len(GPU_LABELS) :]), 1
 
 
-USES = Items((*GPU_LABELS, *WORKLOAD), WorkloadUse, _uses)
-SHARES = Items((*GPU_LABELS, "kind"), GpuShare, _shares)
-PIDS = Items((*GPU_LABELS, "pid", "process"), PidUse, _pids)
+USES = _on_gpus(
+    lambda found: found.uses,
+    WorkloadUse,
+    *("workload.namespace", "workload.pod", "workload.container"),
+)
+SHARES = _on_gpus(lambda found: found.shares, GpuShare, "kind")
+PIDS = _on_gpus(lambda found: found.per_pid, PidUse, "pid", "process")
+TOTALS = _on_gpus(lambda found: found.totals, GpuTotals)
 PODS = each(Workloads, lambda found: found.pods, PodUid, "namespace", "pod", "pod_uid")
 JOBS = each(
     Workloads,
     lambda found: found.jobs,
     SlurmJob,
     *("container", "job", "array_job", "array_task", "account", "user"),
-)
-TOTALS = Items(
-    GPU_LABELS, GpuTotals, lambda snapshot: _on_gpus(snapshot, lambda found: found.totals)
 )
 
 FAMILIES = (
@@ -201,30 +189,7 @@ FAMILIES = (
             "orphan_memory_bytes",
         ),
     ),
-    *families(
-        "hw_gpu_process_",
-        PIDS,
-        Row(
-            "memory_used_bytes",
-            "Framebuffer (FB) memory used by the process; only with processes.per_pid.",
-        ),
-        Row(
-            "sm_utilization_percent",
-            "SM utilization of the process; only with processes.per_pid.",
-        ),
-        Row(
-            "memory_utilization_percent",
-            "Memory utilization of the process; only with processes.per_pid.",
-        ),
-        Row(
-            "encoder_utilization_percent",
-            "Video encoder (NVENC) utilization of the process; only with processes.per_pid.",
-        ),
-        Row(
-            "decoder_utilization_percent",
-            "Video decoder (NVDEC) utilization of the process; only with processes.per_pid.",
-        ),
-    ),
+    *families("hw_gpu_process_", PIDS, *rows_of(PidUse)),
     info(
         "hw_exporter_attribution_info",
         "Whether GPU processes can be attributed to workloads (ok), or why not, and how GPUs"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
+from exporter.exposition.rows import metric
 from exporter.model.probe import Histogram
 from exporter.record import dataclass
 
@@ -143,11 +144,21 @@ class PidUse:
     gpu_uuid: str
     pid: str
     process: str
-    memory_used_bytes: int | None
-    sm_utilization_percent: float | None
-    memory_utilization_percent: float | None
-    encoder_utilization_percent: float | None
-    decoder_utilization_percent: float | None
+    memory_used_bytes: int | None = metric(
+        "Framebuffer (FB) memory used by the process; only with processes.per_pid."
+    )
+    sm_utilization_percent: float | None = metric(
+        "SM utilization of the process; only with processes.per_pid."
+    )
+    memory_utilization_percent: float | None = metric(
+        "Memory utilization of the process; only with processes.per_pid."
+    )
+    encoder_utilization_percent: float | None = metric(
+        "Video encoder (NVENC) utilization of the process; only with processes.per_pid."
+    )
+    decoder_utilization_percent: float | None = metric(
+        "Video decoder (NVDEC) utilization of the process; only with processes.per_pid."
+    )
 
 
 @dataclass(frozen=True, slots=True)
