@@ -46,24 +46,18 @@ def lock_owners(events: EventStore, now: float) -> dict[Key, Entity]:
     return found
 
 
-def wait_edges(
-    by_kind: Mapping[str, list[Entity]], history: History, events: EventStore, now: float
-) -> Iterator[Edge]:
+def waiting(known: KnownEntities) -> Iterator[Edge]:
     """Yield an edge from each process in D state to each thing that is slow or stalled.
 
     A process sleeps so when two looks found it, or when the kernel says that it hangs. A process
     that wants a lock waits for the owner of the lock only: why the owner sleeps is another edge.
     """
-    held = lock_owners(events, now)
-    slow = [
-        *_slow_disks(by_kind, history, now),
-        *_silent_filesystems(by_kind),
-        *_in_trouble(by_kind, events, now),
-    ]
+    held = lock_owners(known.events, known.now)
+    slow = [*_slow_disks(known), *_silent_filesystems(known), *_in_trouble(known)]
     if not held and not slow:
         return  # untested: it only spares the look at each process
     targets = dict(reversed(slow)).items()
-    for process, asleep in _sleepers(by_kind, events, now):
+    for process, asleep in _sleepers(known):
         if process in held:
             yield Edge("waits_on", process, held[process].key, f"{asleep}; {OWNER_EVIDENCE}")
             continue
@@ -71,32 +65,26 @@ def wait_edges(
             yield Edge("waits_on", process, target, f"{asleep}; {evidence}")
 
 
-def _sleepers(
-    by_kind: Mapping[str, list[Entity]], events: EventStore, now: float
-) -> Iterator[tuple[Key, str]]:
-    for process in by_kind.get("process", ()):
+def _sleepers(known: KnownEntities) -> Iterator[tuple[Key, str]]:
+    for process in known.by_kind.get("process", ()):
         secs = process.fields.get("waiting_secs")
         if secs:
             yield process.key, f"found in uninterruptible sleep for {secs:.0f} s"
-        elif secs is None and events.matching(process.addresses, HUNG, now):
+        elif secs is None and known.events.matching(process.addresses, HUNG, known.now):
             yield process.key, "the kernel reports that it hangs"
 
 
-def _in_trouble(
-    by_kind: Mapping[str, list[Entity]], events: EventStore, now: float
-) -> Iterator[tuple[Key, str]]:
+def _in_trouble(known: KnownEntities) -> Iterator[tuple[Key, str]]:
     for kind, wanted in TROUBLE.items():
-        for entity in by_kind.get(kind, ()):
+        for entity in known.by_kind.get(kind, ()):
             for each in wanted:
-                if events.matching(entity.addresses, each, now):
+                if known.events.matching(entity.addresses, each, known.now):
                     yield entity.key, f"the kernel reports {each.what} of {entity.name}"
 
 
-def _slow_disks(
-    by_kind: Mapping[str, list[Entity]], history: History, now: float
-) -> Iterator[tuple[Key, str]]:
-    for disk in by_kind.get("disk", ()):
-        done, queued = _risen(disk, history, now)
+def _slow_disks(known: KnownEntities) -> Iterator[tuple[Key, str]]:
+    for disk in known.by_kind.get("disk", ()):
+        done, queued = _risen(disk, known.history, known.now)
         if done is None or queued is None:
             continue
         in_flight = disk.fields.get("io_in_flight")
@@ -116,19 +104,14 @@ def _risen(disk: Entity, history: History, now: float) -> tuple[float | None, fl
     return (None if reads is None or writes is None else reads + writes), queued
 
 
-def _silent_filesystems(by_kind: Mapping[str, list[Entity]]) -> Iterator[tuple[Key, str]]:
-    for filesystem in by_kind.get("filesystem", ()):
+def _silent_filesystems(known: KnownEntities) -> Iterator[tuple[Key, str]]:
+    for filesystem in known.by_kind.get("filesystem", ()):
         if filesystem.fields.get("unreachable"):
             yield filesystem.key, f"{filesystem.name} does not answer"
 
 
 TRACKED = tuple(("disk", name, WINDOW_SECS) for name in DISK_FIELDS)
 """The fields of disks whose past tells how long requests wait."""
-
-
-def waiting(known: KnownEntities) -> Iterator[Edge]:
-    """Yield what processes in D state wait for now."""
-    return wait_edges(known.by_kind, known.history, known.events, known.now)
 
 
 def owners_of_locks(events: EventStore, now: float) -> Iterable[Entity]:

@@ -3,7 +3,7 @@
 import pytest
 
 from exporter.collectors.everything import KINDS
-from exporter.collectors.workloads.wait_edges import DISK_FIELDS, wait_edges
+from exporter.collectors.workloads.wait_edges import DISK_FIELDS, waiting
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.events.store import EventStore
 from exporter.faults.subject import KnownEntities
@@ -43,14 +43,20 @@ def waits(
     history: History | None = None,
 ) -> dict[tuple[str, str], str]:
     """Who waits for what, and what shows it."""
-    by_kind: dict[str, list[Entity]] = {}
-    for each in entities:
-        by_kind.setdefault(each.kind, []).append(each)
     store = EventStore()
     for told in events:
         store.take(told)
-    found = wait_edges(by_kind, history or History(), store, NOW)
+    found = waiting(known_of(entities, store, history or History()))
     return {(e.source[1], e.target[1]): e.evidence for e in found}
+
+
+def known_of(entities: tuple[Entity, ...], events: EventStore, history: History) -> KnownEntities:
+    """What rules know of these components."""
+    by_kind: dict[str, list[Entity]] = {}
+    for each in entities:
+        by_kind.setdefault(each.kind, []).append(each)
+    now = {each.key: each for each in entities}
+    return KnownEntities(now, by_kind, history, events, AliasIndex({}), NOW)
 
 
 SLEEPER = process("7", **ASLEEP)
@@ -158,11 +164,7 @@ def test_the_owner_of_a_lock_is_believed_for_ten_minutes(
 
 def joined(*entities: Entity) -> set[tuple[Key, Key]]:
     """What is part of what by its name."""
-    by_kind: dict[str, list[Entity]] = {}
-    for each in entities:
-        by_kind.setdefault(each.kind, []).append(each)
-    now = {each.key: each for each in entities}
-    known = KnownEntities(now, by_kind, History(), EventStore(), AliasIndex({}), NOW)
+    known = known_of(entities, EventStore(), History())
     return {(edge.source, edge.target) for edge in KINDS.links(known)}
 
 
