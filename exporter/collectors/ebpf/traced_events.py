@@ -159,7 +159,7 @@ class EventOwners:
             for cgroup, path in self._cgroups.paths_of(cgroups).items()
         }
         pids = tuple({pid for _, pid in openers if pid})
-        table = self._files.read(pids, KubeletDevices(), sockets).table
+        table = self._files.read(pids, KubeletDevices(), sockets)
         found = {opener: self._user(opener, table) for opener in openers}
         for opener, user in found.items():
             if user[1]:

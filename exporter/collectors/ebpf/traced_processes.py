@@ -47,7 +47,7 @@ class TracedProcesses:
                 del self._last_seen[pid]
                 self._workloads.pop(pid, None)
         new = {*users, *counted} - self._workloads.keys()
-        table = self._files.read(tuple({*new, *ranks}), KubeletDevices()).table
+        table = self._files.read(tuple({*new, *ranks}), KubeletDevices())
         states = {pid: facts.state for pid, facts in table.processes.items()}
         for pid in new & table.processes.keys():
             found = workload_of(table.processes[pid], table) or UNKNOWN

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType
 
-from exporter.collectors.workloads.kubelet import Allocation
+from exporter.collectors.workloads.kubelet import Allocation, Replicas
 from exporter.collectors.workloads.pod_logs import PodNames
 from exporter.collectors.workloads.processes import PidScope, ProcessFacts
 from exporter.collectors.workloads.values import PodUid, SlurmJob, Workload
+from exporter.model.reading import Missing
 from exporter.reading.cgroup import SHORT_ID_CHARS
 from exporter.record import dataclass
 
@@ -22,7 +23,8 @@ class ProcessTable:
 
     `unread` are pids that were not looked at because there are too many; `containers_by_pod`
     names the containers in the log folders of the pods that were asked for; `checkpoint` has the
-    allocations with UIDs, where they are wanted and the kubelet's file can be read.
+    allocations with UIDs, where they are wanted and the kubelet's file can be read. `registered`
+    are the replicas that device plugins have in all, `missing` is what could not be read.
     """
 
     scope: PidScope
@@ -36,6 +38,8 @@ class ProcessTable:
     checkpoint: tuple[Allocation, ...] = ()
     users: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     jobs: tuple[SlurmJob, ...] = ()
+    registered: tuple[Replicas, ...] = ()
+    missing: tuple[Missing, ...] = ()
 
 
 def workload_of(facts: ProcessFacts, table: ProcessTable) -> Workload | None:

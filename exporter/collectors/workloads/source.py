@@ -32,7 +32,6 @@ from exporter.model.snapshot import Snapshot
 from exporter.reading.context import SourceContext
 from exporter.reading.files import FILE_DEADLINE_SECS
 from exporter.reading.source import SourceAbsent, SourceFailed
-from exporter.record import dataclass
 
 if TYPE_CHECKING:
     from exporter.collectors.workloads.slurm import SlurmJobs
@@ -43,13 +42,6 @@ MAX_PROCESSES = 2000
 
 KEPT_SECS = 300.0
 """A kubelet that does not answer gives no devices out: its last answer holds for so long."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    table: ProcessTable
-    missing: tuple[Missing, ...]
-    registered: tuple[Replicas, ...] = ()
 
 
 class NodeFiles:
@@ -77,7 +69,7 @@ class NodeFiles:
         last: KubeletDevices | None = None,
         needs_names: bool = False,
         needs_uids: bool = False,
-    ) -> _Look:
+    ) -> ProcessTable:
         """Read everything about these processes; those that have ended are left out.
 
         `given` are the kubelet's devices where they are known from elsewhere, `last` those that
@@ -87,8 +79,7 @@ class NodeFiles:
         """
         scope = pid_scope(self._proc)
         if scope.reason is not None:
-            allocations = () if given is None else given.allocations
-            return _Look(ProcessTable(scope, allocations=allocations), ())
+            return ProcessTable(scope, allocations=() if given is None else given.allocations)
         result = {pid: self._processes.read(pid) for pid in pids[: self._max_processes]}
         found = {pid: facts for pid, facts in result.items() if facts is not None}
         processes = {**others, **found}
@@ -102,7 +93,7 @@ class NodeFiles:
         if needs_names or devices.allocations or _are_in_pods(processes.values()):
             names = self._names.read()
         has_uids = any(facts.uid is not None for facts in processes.values())
-        table = ProcessTable(
+        return ProcessTable(
             scope=scope,
             processes=processes,
             unread=frozenset(pids[self._max_processes :]),
@@ -111,8 +102,9 @@ class NodeFiles:
             allocations=devices.allocations,
             checkpoint=named.allocations if needs_uids else (),
             users=read_users(self._root) if has_uids else {},
+            registered=devices.registered,
+            missing=missing,
         )
-        return _Look(table, missing, devices.registered)
 
     def _devices(self) -> tuple[KubeletDevices, tuple[Missing, ...]]:
         try:
@@ -227,26 +219,23 @@ class WorkloadSource:
         needs_names = sharing is not None and sharing.needs_names
         pids = pids_on(gpus.states)
         needs_uids = self._accounts.with_pod_uids
-        look = await self._call(
+        table = await self._call(
             lambda: self._files.read(
                 pids, given, last=last, needs_names=needs_names, needs_uids=needs_uids
             )
         )
         if self._jobs is not None:
-            jobs, unread = await self._jobs.read(look.table.processes.values())
-            look = replace(
-                look, table=replace(look.table, jobs=jobs), missing=(*look.missing, *unread)
-            )
-        workloads = await self._call(lambda: self._sum_up(gpus, look, sharing))
+            jobs, unread = await self._jobs.read(table.processes.values())
+            table = replace(table, jobs=jobs, missing=(*table.missing, *unread))
+        workloads = await self._call(lambda: self._sum_up(gpus, table, sharing))
         more = () if sharing is None else sharing.missing
-        return Reading(workloads, (*missing, *look.missing, *more))
+        return Reading(workloads, (*missing, *table.missing, *more))
 
-    def _sum_up(self, gpus: Gpus, look: _Look, sharing: SharingSeen | None) -> Workloads:
+    def _sum_up(self, gpus: Gpus, table: ProcessTable, sharing: SharingSeen | None) -> Workloads:
         shares = None
         if sharing is not None:
-            names, redaction = look.table.names, self._accounts.redaction
-            shares = sharing.on_node(look.registered, names, redaction)
-        return self._accounts.update(gpus, look.table, self._boottime(), shares)
+            shares = sharing.on_node(table.registered, table.names, self._accounts.redaction)
+        return self._accounts.update(gpus, table, self._boottime(), shares)
 
     async def close(self) -> None:
         """End what is asked beside collections; nothing else is held between two looks."""
