@@ -1,7 +1,6 @@
 """What the library does wrong, and what it costs: real probe processes over the fake library."""
 
 import asyncio
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
@@ -20,9 +19,9 @@ from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 from exporter.collectors.gpu.quarantine import Quarantine
 from exporter.collectors.gpu.values import DisabledCall
 from exporter.probes.breadcrumb import Breadcrumb
-from exporter.probes.child import Children, Command
+from exporter.probes.child import Children
 from exporter.probes.supervisor import RequestProbe
-from tests.collectors.gpu.nvml_probe.probe_process import probe_environment
+from tests.collectors.gpu.nvml_probe.probe_process import probe_command
 from tests.fakes.native import build_nvml
 from tests.fakes.nvml_library import NvmlLibrary
 
@@ -32,26 +31,31 @@ CARDS = ("count = 2", "uuid = GPU-{device}", "name = H100", "temperature = 40", 
 
 
 class Asked:
-    """NVML through a probe that is asked under a short deadline."""
+    """NVML through a probe that is asked under a deadline; two healthy cards to begin with."""
 
-    def __init__(
-        self, nvml: NvmlLibrary, children: Children, timeout_secs: float, longest_secs: float
-    ) -> None:
-        command = Command(
-            (sys.executable, "-S", "-m", "exporter.collectors.gpu.nvml_probe"),
-            probe_environment(nvml),
-            with_input=True,
-        )
+    def __init__(self, nvml: NvmlLibrary, children: Children) -> None:
+        self.nvml = nvml
+        self.say = nvml.say
         self.events: list[dict[str, Any]] = []
-        self.crumb = Breadcrumb("test", VITAL_CALLS, "GPU")
-        self.probe = RequestProbe("nvml", command, children, self.events.append, self.crumb)
         self.changes = 0
-        self.lone_crumb = Breadcrumb("test", VITAL_CALLS, "GPU")
-        lone = RequestProbe("nvml", command, children, lambda _: None, self.lone_crumb)
+        self._children = children
+        self._crumbs: list[Breadcrumb] = []
+        self.within(20.0)
+        self.say(*CARDS)
+
+    def within(self, timeout_secs: float, longest_secs: float = 0.0) -> None:
+        """Ask new processes from now on, under this deadline."""
+        self.probe = self._new_probe(self.events.append)
+        lone = self._new_probe(lambda _: None)
         lone_secs = min(timeout_secs, 1.5)
         self.quarantine = Quarantine(lone, lone_secs, self._note_change, retry_secs=0.5)
         self.deadline = Deadline(timeout_secs, longest_secs)
         self._backend = NvmlBackend(self.probe, self.deadline, self.quarantine)
+
+    def _new_probe(self, on_event: Callable[[dict[str, Any]], None]) -> RequestProbe:
+        self._crumbs.append(Breadcrumb("test", VITAL_CALLS, "GPU"))
+        command = probe_command(self.nvml)
+        return RequestProbe("nvml", command, self._children, on_event, self._crumbs[-1])
 
     def _note_change(self) -> None:
         self.changes += 1
@@ -59,6 +63,9 @@ class Asked:
     async def close(self) -> None:
         """End the children."""
         await self._backend.close()
+        await self._children.end_all()
+        for crumb in self._crumbs:
+            crumb.close()
 
     async def ask(self) -> GpuAnswer:
         """One pass, whatever back-off says."""
@@ -76,27 +83,12 @@ class Asked:
         return caught.value.reason
 
 
-MakeBackend = Callable[..., Asked]
-
-
 @pytest.fixture
-async def make(nvml: NvmlLibrary) -> AsyncIterator[MakeBackend]:
-    """Builds the way; two healthy cards until a test says otherwise."""
-    nvml.say(*CARDS)
-    children = Children()
-    made: list[Asked] = []
-
-    def build(timeout_secs: float = 20.0, longest_secs: float = 0.0) -> Asked:
-        made.append(Asked(nvml, children, timeout_secs, longest_secs))
-        return made[-1]
-
-    yield build
-    for each in made:
-        await each.close()
-    await children.end_all()
-    for each in made:
-        each.crumb.close()
-        each.lone_crumb.close()
+async def way(nvml: NvmlLibrary) -> AsyncIterator[Asked]:
+    """NVML as the program asks it."""
+    asked = Asked(nvml, Children())
+    yield asked
+    await asked.close()
 
 
 def temperatures(answer: GpuAnswer) -> dict[str, float | None]:
@@ -106,39 +98,33 @@ def temperatures(answer: GpuAnswer) -> dict[str, float | None]:
 
 @pytest.mark.parametrize("fault", ["hang", "sleep 100"])
 @pytest.mark.parametrize("where", ["nvmlInitWithFlags", "nvmlDeviceGetPowerUsage"])
-async def test_a_hang_costs_the_pass_and_names_its_call(
-    nvml: NvmlLibrary, make: MakeBackend, where: str, fault: str
-) -> None:
+async def test_a_hang_costs_the_pass_and_names_its_call(way: Asked, where: str, fault: str) -> None:
     """The reason is `timeout`, the message says where; the next pass is well when the call is."""
-    nvml.say(*CARDS, f"{where} = {fault}")
-    way = make(timeout_secs=1.5)
+    way.say(*CARDS, f"{where} = {fault}")
+    way.within(1.5)
     with pytest.raises(BackendError, match=f"in {where.replace('WithFlags', '')}") as caught:
         await way.ask()
     assert caught.value.reason == "timeout"
-    nvml.say(*CARDS)
+    way.say(*CARDS)
     way.be_patient()
     assert temperatures(await way.ask()) == {"GPU-0": 40, "GPU-1": 40}
     assert way.probe.restarts == (2 if "Power" in where else 1)
 
 
 @pytest.mark.parametrize("fault", ["segv", "abort", "exit 3"])
-async def test_a_single_crash_is_survived_within_the_pass(
-    nvml: NvmlLibrary, make: MakeBackend, fault: str
-) -> None:
+async def test_a_single_crash_is_survived_within_the_pass(way: Asked, fault: str) -> None:
     """A fresh process takes over at once; the restart is counted."""
-    nvml.say(*CARDS, f"device.1.temperature = {fault} at 2", "device.1.temperature = 41")
-    way = make()
+    way.say(*CARDS, f"device.1.temperature = {fault} at 2", "device.1.temperature = 41")
     await way.ask()
     assert temperatures(await way.ask()) == {"GPU-0": 40, "GPU-1": 41}
     assert way.probe.restarts == 1
 
 
 async def test_the_third_crash_of_a_call_switches_the_call_off(
-    nvml: NvmlLibrary, make: MakeBackend, caplog: pytest.LogCaptureFixture
+    way: Asked, caplog: pytest.LogCaptureFixture
 ) -> None:
     """On its GPU first, on a second one for all; all other values are read again."""
-    nvml.say(*CARDS, "nvmlDeviceGetPowerUsage = segv")
-    way = make()
+    way.say(*CARDS, "nvmlDeviceGetPowerUsage = segv")
     assert await way.reason() == "crashed"
     assert await way.reason() == "crashed"
     assert way.probe.switched_off == ("nvmlDeviceGetPowerUsage@0",)
@@ -153,14 +139,11 @@ async def test_the_third_crash_of_a_call_switches_the_call_off(
     assert caplog.text.count("this call is disabled for a while") == 2
 
 
-async def test_a_call_that_crashes_on_one_gpu_is_switched_off_there(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_a_call_that_crashes_on_one_gpu_is_switched_off_there(way: Asked) -> None:
     """The others keep the value, and the answer names the call and the GPU."""
-    nvml.say("count = 8", *CARDS[1:], "device.5.nvmlDeviceGetPowerUsage = segv")
-    backend = make()
-    assert await backend.reason() == "crashed"
-    answer = await backend.ask()
+    way.say("count = 8", *CARDS[1:], "device.5.nvmlDeviceGetPowerUsage = segv")
+    assert await way.reason() == "crashed"
+    answer = await way.ask()
     told = [gpu.power_draw_watts for gpu in answer.gpus]
     assert told == [50, 50, 50, 50, 50, None, 50, 50]
     assert temperatures(answer) == {f"GPU-{n}": 40 for n in range(8)}
@@ -171,31 +154,29 @@ HANGS = ("any = hang", "nvmlDeviceGetPowerUsage = hang")
 
 
 @pytest.mark.parametrize("fault", HANGS)
-async def test_a_gpu_that_hangs_costs_itself_only(
-    nvml: NvmlLibrary, make: MakeBackend, fault: str
-) -> None:
+async def test_a_gpu_that_hangs_costs_itself_only(way: Asked, fault: str) -> None:
     """The others are read within the same pass and stay fresh; it is down with its own reason."""
     cards = ("count = 8", *CARDS[1:])
     others = {f"GPU-{n}": 40 for n in range(8) if n != 3}
-    nvml.say(*cards)
-    backend = make(timeout_secs=3.0)
-    assert len((await backend.ask()).gpus) == 8
-    nvml.say(*cards, f"device.3.{fault}")
-    first = await backend.ask()
+    way.say(*cards)
+    way.within(3.0)
+    assert len((await way.ask()).gpus) == 8
+    way.say(*cards, f"device.3.{fault}")
+    first = await way.ask()
     assert temperatures(first) == others
     assert first.is_partial
     assert not first.problems
-    await until(lambda: backend.changes == 1)
-    restarts = backend.probe.restarts
+    await until(lambda: way.changes == 1)
+    restarts = way.probe.restarts
     for _ in range(3):
-        answer = await backend.ask()
+        answer = await way.ask()
         assert temperatures(answer) == others
         assert [(p.index, p.reason) for p in answer.problems] == [(3, "hung")]
         assert not answer.is_partial
-    assert backend.probe.restarts == restarts
-    nvml.say(*cards)
-    await until(lambda: backend.changes == 2)
-    assert len((await backend.ask()).gpus) == 8
+    assert way.probe.restarts == restarts
+    way.say(*cards)
+    await until(lambda: way.changes == 2)
+    assert len((await way.ask()).gpus) == 8
 
 
 async def until(is_so: Callable[[], bool]) -> None:
@@ -207,81 +188,71 @@ async def until(is_so: Callable[[], bool]) -> None:
     raise TimeoutError("it did not become so within 30 s")
 
 
-async def test_two_gpus_of_eight_that_hang(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_two_gpus_of_eight_that_hang(way: Asked) -> None:
     """Both are found within one pass, and the other six are read in it."""
     cards = ("count = 8", *CARDS[1:])
-    nvml.say(*cards)
-    backend = make(timeout_secs=2.5)
-    await backend.ask()
-    nvml.say(*cards, "device.1.any = hang", "device.6.any = hang")
-    assert sorted(temperatures(await backend.ask())) == [f"GPU-{n}" for n in (0, 2, 3, 4, 5, 7)]
-    assert sorted(backend.quarantine.suspects) == [1, 6]
+    way.say(*cards)
+    way.within(2.5)
+    await way.ask()
+    way.say(*cards, "device.1.any = hang", "device.6.any = hang")
+    assert sorted(temperatures(await way.ask())) == [f"GPU-{n}" for n in (0, 2, 3, 4, 5, 7)]
+    assert sorted(way.quarantine.suspects) == [1, 6]
 
 
-async def test_a_call_that_hangs_on_every_gpu_is_no_fault_of_one(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_a_call_that_hangs_on_every_gpu_is_no_fault_of_one(way: Asked) -> None:
     """The pass has failed, no GPU is blamed, and the next one asks all again."""
     cards = ("count = 4", *CARDS[1:])
-    nvml.say(*cards, "nvmlDeviceGetPowerUsage = hang")
-    backend = make(timeout_secs=1.5)
-    assert await backend.reason() == "timeout"
-    assert backend.quarantine.suspects == ()
-    nvml.say(*cards)
-    backend.be_patient()
-    assert len((await backend.ask()).gpus) == 4
+    way.say(*cards, "nvmlDeviceGetPowerUsage = hang")
+    way.within(1.5)
+    assert await way.reason() == "timeout"
+    assert way.quarantine.suspects == ()
+    way.say(*cards)
+    way.be_patient()
+    assert len((await way.ask()).gpus) == 4
 
 
-async def test_a_library_that_crashes_at_once_gives_way(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_a_library_that_crashes_at_once_gives_way(way: Asked) -> None:
     """Nothing is read without its first call: it is made again in each pass, and recovers."""
-    nvml.say(*CARDS, "init = abort")
-    way = make()
+    way.say(*CARDS, "init = abort")
     assert [await way.reason() for _ in range(4)] == ["crashed"] * 4
     assert way.probe.switched_off == ()
-    nvml.say(*CARDS)
+    way.say(*CARDS)
     assert temperatures(await way.ask()) == {"GPU-0": 40, "GPU-1": 40}
 
 
 @pytest.mark.parametrize("call", ["nvmlDeviceGetUUID", "handle", "nvmlDeviceGetIndex"])
 async def test_a_gpu_that_cannot_be_asked_who_it_is_costs_itself_only(
-    nvml: NvmlLibrary, make: MakeBackend, call: str
+    way: Asked, call: str
 ) -> None:
     """The others are read; it is down with its own reason, and back when it answers."""
     cards = ("count = 8", *CARDS[1:])
-    nvml.say(*cards, f"device.3.{call} = segv")
-    backend = make()
-    assert await backend.reason() == "crashed"
+    way.say(*cards, f"device.3.{call} = segv")
+    assert await way.reason() == "crashed"
     for _ in range(2):
-        answer = await backend.ask()
+        answer = await way.ask()
         assert sorted(temperatures(answer)) == [f"GPU-{n}" for n in range(8) if n != 3]
-        await until(lambda: backend.changes == 1)
+        await until(lambda: way.changes == 1)
     assert [(p.index, p.reason) for p in answer.problems] == [(3, "crashes")]
-    nvml.say(*cards)
-    await until(lambda: backend.changes == 2)
-    assert len((await backend.ask()).gpus) == 8
+    way.say(*cards)
+    await until(lambda: way.changes == 2)
+    assert len((await way.ask()).gpus) == 8
 
 
-async def test_a_crash_between_two_passes_costs_nothing(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_a_crash_between_two_passes_costs_nothing(way: Asked) -> None:
     """The event thread may crash the probe while nobody asks: the next pass starts a fresh one."""
-    nvml.say(*CARDS, "event_types = 8", "event_wait = segv at 1")
-    way = make()
+    way.say(*CARDS, "event_types = 8", "event_wait = segv at 1")
     await way.ask()
     child = way.probe._child
     assert child is not None
     assert await child.gone_within(10)
-    nvml.say(*CARDS)
+    way.say(*CARDS)
     assert temperatures(await way.ask()) == {"GPU-0": 40, "GPU-1": 40}
     assert way.probe.switched_off == ()
 
 
-async def test_events_that_crash_are_given_up(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_events_that_crash_are_given_up(way: Asked) -> None:
     """After the third crash of the event thread passes go on without it."""
-    nvml.say(*CARDS, "event_types = 8", "event_wait = segv")
-    way = make()
+    way.say(*CARDS, "event_types = 8", "event_wait = segv")
     for _ in range(4):
         await way.ask()
         child = way.probe._child
@@ -303,60 +274,54 @@ INIT_ERRORS = {
 
 
 @pytest.mark.parametrize(("code", "reason"), INIT_ERRORS.items())
-async def test_each_failure_of_the_library_has_its_word(
-    nvml: NvmlLibrary, make: MakeBackend, code: int, reason: str
-) -> None:
+async def test_each_failure_of_the_library_has_its_word(way: Asked, code: int, reason: str) -> None:
     """The reason is a word of docs/troubleshooting.md, and it recovers by itself.
 
     Where only a fresh process can, that is counted as a restart, of which there are few.
     """
-    nvml.say(*CARDS, f"init = error {code}")
-    way = make()
+    way.say(*CARDS, f"init = error {code}")
     assert [await way.reason() for _ in range(3)] == [reason] * 3
-    nvml.say(*CARDS)
+    way.say(*CARDS)
     assert len((await way.ask()).gpus) == 2
     assert way.probe.restarts == (reason in LASTING_ERRORS)
 
 
-async def test_no_library_at_all(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_no_library_at_all(way: Asked) -> None:
     """A node without the library says so."""
-    nvml.library_dir = nvml.scenario.parent
-    assert await make().reason() == "no_library"
+    way.nvml.library_dir = way.nvml.scenario.parent
+    way.within(20.0)
+    assert await way.reason() == "no_library"
 
 
-async def test_a_library_that_is_replaced_is_used(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_a_library_that_is_replaced_is_used(way: Asked) -> None:
     """After a driver upgrade a process keeps the old library: only a fresh one loads the new."""
-    nvml.say(*CARDS, "init = error 18")
-    way = make()
+    way.say(*CARDS, "init = error 18")
     assert await way.reason() == "version_mismatch"
     assert not way.probe._child, "a mismatch ends the process that has met it"
-    nvml.say(*CARDS)
+    way.say(*CARDS)
     assert len((await way.ask()).gpus) == 2
 
 
-async def test_one_lost_gpu_of_eight(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_one_lost_gpu_of_eight(way: Asked) -> None:
     """Seven are whole, in each pass; the eighth is named with its reason, and comes back."""
     eight = ("count = 8", *CARDS[1:])
-    nvml.say(*eight)
-    way = make()
+    way.say(*eight)
     await way.ask()
     for code, reason in ((15, "gpu_lost"), (16, "reset_required"), (999, "unknown_error")):
-        nvml.say(*eight, f"device.3.any = error {code}")
+        way.say(*eight, f"device.3.any = error {code}")
         answer = await way.ask()
         assert [gpu.index for gpu in answer.gpus] == [0, 1, 2, 4, 5, 6, 7]
         assert not any(gpu.temperature_celsius is None for gpu in answer.gpus)
         assert [problem.reason for problem in answer.problems] == [reason]
-    nvml.say(*eight)
+    way.say(*eight)
     assert len((await way.ask()).gpus) == 8
 
 
 @pytest.mark.parametrize("key", ["fan.0", "power_limit_default", "pcie_replays", "power"])
-async def test_a_board_that_has_an_unknown_error_somewhere_works(
-    nvml: NvmlLibrary, make: MakeBackend, key: str
-) -> None:
+async def test_a_board_that_has_an_unknown_error_somewhere_works(way: Asked, key: str) -> None:
     """Its fan is said so while it computes: that value is absent, as with nvidia-smi."""
-    nvml.say(*CARDS, "fans = 2", "fan.0 = 30", "fan.1 = 35", f"device.1.{key} = error 999")
-    answer = await make().ask()
+    way.say(*CARDS, "fans = 2", "fan.0 = 30", "fan.1 = 35", f"device.1.{key} = error 999")
+    answer = await way.ask()
     assert [gpu.temperature_celsius for gpu in answer.gpus] == [40, 40]
     assert not answer.problems
     assert answer.gpus[1].fan_speed_percent == (
@@ -364,28 +329,25 @@ async def test_a_board_that_has_an_unknown_error_somewhere_works(
     )
 
 
-async def test_a_gpu_that_is_lost_in_the_middle_of_a_pass(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_a_gpu_that_is_lost_in_the_middle_of_a_pass(way: Asked) -> None:
     """It is a problem with its UUID, not a GPU with half of its values."""
-    nvml.say(*CARDS, "device.1.power = error 15")
-    answer = await make().ask()
+    way.say(*CARDS, "device.1.power = error 15")
+    answer = await way.ask()
     assert [gpu.uuid for gpu in answer.gpus] == ["GPU-0"]
     assert [(p.uuid, p.index, p.reason) for p in answer.problems] == [("GPU-1", 1, "gpu_lost")]
 
 
-async def test_a_lost_gpu_that_gives_another_index(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_a_lost_gpu_that_gives_another_index(way: Asked) -> None:
     """GPUs that are numbered anew in the middle of a pass do not end the probe."""
-    nvml.say(*CARDS, "device.1.index = 4", "device.1.power = error 15")
-    answer = await make().ask()
+    way.say(*CARDS, "device.1.index = 4", "device.1.power = error 15")
+    answer = await way.ask()
     assert [gpu.uuid for gpu in answer.gpus] == ["GPU-0"]
     assert [(p.uuid, p.reason) for p in answer.problems] == [("GPU-1", "gpu_lost")]
 
 
-async def test_values_stay_with_their_gpu(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_values_stay_with_their_gpu(way: Asked) -> None:
     """Whatever the count and the order are from pass to pass, no value is under another UUID."""
     warm = (*CARDS, "device.0.temperature = 30", "device.1.temperature = 60")
-    way = make()
     truth = {"GPU-0": 30, "GPU-1": 60}
     for lines in (
         (),
@@ -395,22 +357,22 @@ async def test_values_stay_with_their_gpu(nvml: NvmlLibrary, make: MakeBackend) 
         ("order = 1,0",),
         ("count = 1", "order = 1"),
     ):
-        nvml.say(*warm, *lines)
+        way.say(*warm, *lines)
         answer = await way.ask()
         assert answer.gpus
         assert temperatures(answer).items() <= truth.items()
         assert [gpu.index for gpu in answer.gpus] == list(range(len(answer.gpus)))
 
 
-async def test_a_count_that_promises_too_much(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_a_count_that_promises_too_much(way: Asked) -> None:
     """Two whole GPUs and one that cannot be had."""
-    nvml.say("count = 3", *CARDS[1:], "device.2.handle = error 6")
-    answer = await make().ask()
+    way.say("count = 3", *CARDS[1:], "device.2.handle = error 6")
+    answer = await way.ask()
     assert len(answer.gpus) == 2
     assert [(p.index, p.reason) for p in answer.problems] == [(2, "not_found")]
 
 
-async def test_mig_is_switched_during_the_run(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_mig_is_switched_during_the_run(way: Asked) -> None:
     """Instances come and go with the mode; the use of the whole is absent under MIG, not 0."""
     whole = (
         "count = 1",
@@ -434,23 +396,20 @@ async def test_mig_is_switched_during_the_run(nvml: NvmlLibrary, make: MakeBacke
         "device.0.mig.4.name = NVIDIA H100 MIG 1g.10gb",
         "mig.compute_instance = 0",
     )
-    way = make()
     for _ in range(2):
-        nvml.say(*whole)
+        way.say(*whole)
         (gpu,) = (await way.ask()).gpus
         assert (gpu.utilization_percent, gpu.mig_instances, gpu.mig_enabled) == (55, (), False)
-        nvml.say(*cut)
+        way.say(*cut)
         (gpu,) = (await way.ask()).gpus
         assert (gpu.utilization_percent, gpu.mig_enabled) == (None, True)
         said = [(one.gpu_instance, one.mig_uuid, one.profile) for one in gpu.mig_instances or ()]
         assert said == [(1, "MIG-a", "3g.40gb"), (2, "MIG-b", "1g.10gb")]
 
 
-async def test_old_drivers_are_asked_in_their_own_words(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_old_drivers_are_asked_in_their_own_words(way: Asked) -> None:
     """Without the newer forms of calls the older ones are used, and remembered."""
-    nvml.library_dir = build_nvml(
+    way.nvml.library_dir = build_nvml(
         missing=(
             "nvmlDeviceGetMemoryInfo_v2",
             "nvmlDeviceGetTemperatureV",
@@ -459,6 +418,7 @@ async def test_old_drivers_are_asked_in_their_own_words(
             "nvmlDeviceGetGpuFabricInfoV",
         )
     )
+    way.within(20.0)
     said = (
         *CARDS,
         "memory_total = 80 GiB",
@@ -467,8 +427,7 @@ async def test_old_drivers_are_asked_in_their_own_words(
         "clock_reasons = 4",
         "fabric_state = 3",
     )
-    nvml.say(*said)
-    way = make()
+    way.say(*said)
     gpu = (await way.ask()).gpus[0]
     assert gpu.memory_total_bytes == 80 * 2**30
     assert gpu.temperature_celsius == 40
@@ -478,19 +437,17 @@ async def test_old_drivers_are_asked_in_their_own_words(
     assert gpu.fabric_state == "completed"
 
 
-async def test_noise_of_the_library_is_harmless(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_noise_of_the_library_is_harmless(way: Asked) -> None:
     """It may print to both outputs and close standard output."""
     noise = ("nvmlDeviceGetPowerUsage = print hello", "nvmlDeviceGetCount_v2 = close 1")
-    nvml.say(*CARDS, *noise, "nvmlDeviceGetName = warn careful")
-    way = make()
+    way.say(*CARDS, *noise, "nvmlDeviceGetName = warn careful")
     for _ in range(3):
         assert len((await way.ask()).gpus) == 2
 
 
-async def test_a_library_that_leaks_is_replaced(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_a_library_that_leaks_is_replaced(way: Asked) -> None:
     """The probe is replaced before it holds much, and no pass is missed."""
-    nvml.say(*CARDS, "nvmlDeviceGetPowerUsage = leak 4194304")
-    way = make()
+    way.say(*CARDS, "nvmlDeviceGetPowerUsage = leak 4194304")
     pids = set()
     for _ in range(6):
         assert len((await way.ask()).gpus) == 2
@@ -500,13 +457,12 @@ async def test_a_library_that_leaks_is_replaced(nvml: NvmlLibrary, make: MakeBac
     assert way.probe.restarts >= 1
 
 
-async def test_an_xid_is_said_the_moment_it_occurs(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_an_xid_is_said_the_moment_it_occurs(way: Asked) -> None:
     """A line of its own, with the GPU, between two passes."""
-    nvml.say(*CARDS, "event_types = 0x39f")
-    way = make()
+    way.say(*CARDS, "event_types = 0x39f")
     await way.ask()
-    nvml.wait_for_call("nvmlEventSetWait_v2", count=2)
-    nvml.raise_xid(79, card=1)
+    way.nvml.wait_for_call("nvmlEventSetWait_v2", count=2)
+    way.nvml.raise_xid(79, card=1)
     child = way.probe._child
     assert child is not None
     for _ in range(200):
@@ -517,11 +473,9 @@ async def test_an_xid_is_said_the_moment_it_occurs(nvml: NvmlLibrary, make: Make
     assert (event["event"], event["xid"], event["uuid"], event["index"]) == ("xid", 79, "GPU-1", 1)
 
 
-async def test_impossible_values_are_absent_and_counted(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_impossible_values_are_absent_and_counted(way: Asked) -> None:
     """All-ones, a terawatt, more than all: never shown, never 0."""
-    nvml.say(
+    way.say(
         "count = 1",
         "uuid = GPU-0",
         "power = 4294967295",
@@ -535,7 +489,7 @@ async def test_impossible_values_are_absent_and_counted(
         "pcie_replays = 4294967295",
         "performance_state = 32",
     )
-    answer = await make().ask()
+    answer = await way.ask()
     (gpu,) = answer.gpus
     absent = (
         "power_draw_watts",
@@ -552,28 +506,26 @@ async def test_impossible_values_are_absent_and_counted(
     assert gpu.memory_controller_utilization_percent == 3
 
 
-async def test_hostile_names(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_hostile_names(way: Asked) -> None:
     """Bytes that are no UTF-8, quotes and newlines come through as clean text."""
-    nvml.say("count = 1", "uuid = GPU-0", "name = hex 4e2256ff0a5c2c", "serial = hex ff")
-    (gpu,) = (await make().ask()).gpus
+    way.say("count = 1", "uuid = GPU-0", "name = hex 4e2256ff0a5c2c", "serial = hex ff")
+    (gpu,) = (await way.ask()).gpus
     assert gpu.name == 'N"V\ufffd \\,'
     assert gpu.serial == "\ufffd"
 
 
-async def test_two_gpus_of_the_same_uuid(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_two_gpus_of_the_same_uuid(way: Asked) -> None:
     """The second is a problem of its own: no value is under somebody else's name."""
-    nvml.say("count = 2", "uuid = GPU-same", "temperature = 40")
-    answer = await make().ask()
+    way.say("count = 2", "uuid = GPU-same", "temperature = 40")
+    answer = await way.ask()
     assert [gpu.index for gpu in answer.gpus] == [0]
     assert [(p.index, p.reason) for p in answer.problems] == [(1, "duplicate_uuid")]
 
 
-async def test_a_slow_driver_gives_less_and_not_nothing(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_a_slow_driver_gives_less_and_not_nothing(way: Asked) -> None:
     """What matters most is read of every GPU in each pass; the rest says why it is absent."""
-    nvml.say("count = 8", *CARDS[1:], "utilization_gpu = 5", "any = sleep 0.02", "serial = 1")
-    way = make(timeout_secs=5)
+    way.say("count = 8", *CARDS[1:], "utilization_gpu = 5", "any = sleep 0.02", "serial = 1")
+    way.within(5)
     for _ in range(2):
         answer = await way.ask()
         assert [gpu.temperature_celsius for gpu in answer.gpus] == [40] * 8
@@ -582,30 +534,26 @@ async def test_a_slow_driver_gives_less_and_not_nothing(
     assert way.probe.restarts == 0
 
 
-async def test_gpus_whose_every_call_is_slow_are_read_in_turn(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_gpus_whose_every_call_is_slow_are_read_in_turn(way: Asked) -> None:
     """A pass takes longer as far as the interval allows, and goes on where the last one ended."""
-    nvml.say("count = 6", *CARDS[1:], "any = sleep 0.08")
-    backend = make(timeout_secs=1.5, longest_secs=3.0)
+    way.say("count = 6", *CARDS[1:], "any = sleep 0.08")
+    way.within(1.5, longest_secs=3.0)
     seen: Counter[str] = Counter()
     for _ in range(7):
-        answer = await backend.ask()
+        answer = await way.ask()
         assert not answer.problems
         assert {gpu.temperature_celsius for gpu in answer.gpus} <= {40.0, None}
         seen.update(gpu.uuid for gpu in answer.gpus)
         assert answer.is_partial == (len(answer.gpus) < 6)
     assert sorted(seen) == [f"GPU-{n}" for n in range(6)]
     assert max(seen.values()) - min(seen.values()) <= 3
-    assert backend.probe.restarts <= 2
+    assert way.probe.restarts <= 2
 
 
-async def test_gpus_that_take_long_to_wake_come_one_after_the_other(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_gpus_that_take_long_to_wake_come_one_after_the_other(way: Asked) -> None:
     """The first call on a sleeping GPU takes seconds: each pass goes on where the last ended."""
-    nvml.say("count = 10", *CARDS[1:], "handle = sleep 0.5")
-    way = make(timeout_secs=5.5)
+    way.say("count = 10", *CARDS[1:], "handle = sleep 0.5")
+    way.within(5.5)
     found = []
     for _ in range(3):
         answer = await way.ask()
@@ -618,9 +566,7 @@ async def test_gpus_that_take_long_to_wake_come_one_after_the_other(
     assert way.probe.restarts == 0
 
 
-async def test_instances_that_may_not_be_seen_are_not_no_instances(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_instances_that_may_not_be_seen_are_not_no_instances(way: Asked) -> None:
     """Without the right the list is absent; an instance taken apart meanwhile is left out."""
     cut = (
         "count = 1",
@@ -633,50 +579,44 @@ async def test_instances_that_may_not_be_seen_are_not_no_instances(
         "device.0.mig.1.gpu_instance = 2",
         "device.0.mig.1.compute_instance = 0",
     )
-    nvml.say(*cut, "mig_handle = error 4")
-    way = make()
+    way.say(*cut, "mig_handle = error 4")
     answer = await way.ask()
     assert answer.gpus[0].mig_instances is None
     reasons = {missing.field: missing.reason for missing in answer.missing}
     assert reasons["gpu0.mig_instances"] == "no_permission"
-    nvml.say(*cut, "device.0.mig.1.uuid = error 6")
-    (gpu,) = (await make().ask()).gpus
+    way.within(20.0)  # a fresh probe asks again at once
+    way.say(*cut, "device.0.mig.1.uuid = error 6")
+    (gpu,) = (await way.ask()).gpus
     assert [instance.mig_uuid for instance in gpu.mig_instances or ()] == ["MIG-a"]
 
 
-async def test_an_xid_of_an_instance_names_both_its_instances(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_an_xid_of_an_instance_names_both_its_instances(way: Asked) -> None:
     """The GPU instance and the compute instance are not taken for each other."""
-    nvml.say(*CARDS, "event_types = 8")
-    backend = make()
-    await backend.ask()
-    nvml.wait_for_call("nvmlEventSetWait_v2", count=2)
-    with nvml.events.open("a") as file:
+    way.say(*CARDS, "event_types = 8")
+    await way.ask()
+    way.nvml.wait_for_call("nvmlEventSetWait_v2", count=2)
+    with way.nvml.events.open("a") as file:
         file.write("1 xid 31 3 1\n")
-    await until(lambda: bool(backend.events))
-    (event,) = backend.events
+    await until(lambda: bool(way.events))
+    (event,) = way.events
     told = (event["uuid"], event["xid"], event["gpu_instance"], event["compute_instance"])
     assert told == ("GPU-1", 31, 3, 1)
 
 
-async def test_a_count_of_links_that_cannot_be_ends(nvml: NvmlLibrary, make: MakeBackend) -> None:
+async def test_a_count_of_links_that_cannot_be_ends(way: Asked) -> None:
     """A million links are not asked for one by one."""
-    nvml.say(*CARDS, "nvlink_links = 1000000", "nvlink.state = 1")
-    (gpu, _) = (await make().ask()).gpus
+    way.say(*CARDS, "nvlink_links = 1000000", "nvlink.state = 1")
+    (gpu, _) = (await way.ask()).gpus
     assert gpu.nvlink_up is not None
     assert len(gpu.nvlink_up) == 36
-    assert len(nvml.calls("nvmlDeviceGetNvLinkState", "0")) <= 36
+    assert len(way.nvml.calls("nvmlDeviceGetNvLinkState", "0")) <= 36
 
 
-async def test_a_name_that_was_not_to_be_had_is_there_soon(
-    nvml: NvmlLibrary, make: MakeBackend
-) -> None:
+async def test_a_name_that_was_not_to_be_had_is_there_soon(way: Asked) -> None:
     """One error does not call a GPU `unknown` for as long as the probe lives."""
-    way = make()
-    nvml.say(*CARDS, "device.1.name = error 23")
+    way.say(*CARDS, "device.1.name = error 23")
     assert [gpu.name for gpu in (await way.ask()).gpus] == ["H100", "unknown"]
-    nvml.say(*CARDS)
+    way.say(*CARDS)
     assert [gpu.name for gpu in (await way.ask()).gpus] == ["H100", "H100"]
 
 

@@ -1,7 +1,6 @@
 """A library that says next to nothing: who the GPUs are, and no more."""
 
 import re
-import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -9,9 +8,9 @@ import pytest
 
 from exporter.collectors.gpu.backend import GpuAnswer
 from exporter.collectors.gpu.values import Gpu
-from exporter.probes.child import Children, Command
+from exporter.probes.child import Children
 from tests.collectors.gpu.nvml_backend import nvml_backend
-from tests.collectors.gpu.nvml_probe.probe_process import probe_environment
+from tests.collectors.gpu.nvml_probe.probe_process import probe_command
 from tests.fakes.native import build_nvml
 from tests.fakes.nvml_library import NvmlLibrary
 
@@ -36,9 +35,7 @@ def _all_functions() -> set[str]:
 
 
 async def _two_passes(nvml: NvmlLibrary, children: Children) -> GpuAnswer:
-    argv = (sys.executable, "-S", "-m", "exporter.collectors.gpu.nvml_probe")
-    command = Command(argv, probe_environment(nvml), with_input=True)
-    way = nvml_backend(children, command, 20.0)
+    way = nvml_backend(children, probe_command(nvml), 20.0)
     await way.ask()
     return await way.ask()
 

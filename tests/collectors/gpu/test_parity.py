@@ -1,6 +1,5 @@
 """NVML and nvidia-smi say the same of the same cards, wherever both can speak."""
 
-import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,9 @@ from typing import Any
 import pytest
 
 from exporter.collectors.gpu.values import Gpu
-from exporter.probes.child import Children, Command
+from exporter.probes.child import Children
 from tests.collectors.gpu.nvml_backend import nvml_backend
-from tests.collectors.gpu.nvml_probe.probe_process import probe_environment
+from tests.collectors.gpu.nvml_probe.probe_process import probe_command
 from tests.collectors.gpu.smi_backend import smi_backend
 from tests.fakes.nvml_library import CAPTURES, NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
@@ -42,12 +41,7 @@ async def both(
     """The GPUs of a capture by both ways, and fields that its nvidia-smi is too old for."""
     nvml.say(capture=capture)
     smi.say(capture=capture)
-    command = Command(
-        (sys.executable, "-S", "-m", "exporter.collectors.gpu.nvml_probe"),
-        probe_environment(nvml),
-        with_input=True,
-    )
-    by_nvml = await nvml_backend(children, command, 20).ask()
+    by_nvml = await nvml_backend(children, probe_command(nvml), 20).ask()
     by_smi = await smi_backend(children, smi, 20).ask()
     too_old = {found.field for found in by_smi.missing if found.reason == "old_driver"}
     return by_nvml.gpus, by_smi.gpus, too_old

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from exporter.probes.child import Command
 from tests.fakes.nvml_library import NvmlLibrary
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -23,12 +24,18 @@ def probe_environment(nvml: NvmlLibrary) -> dict[str, str]:
     }
 
 
+def probe_command(nvml: NvmlLibrary) -> Command:
+    """How the program starts the probe, over the fake library."""
+    argv = (sys.executable, "-S", "-m", "exporter.collectors.gpu.nvml_probe")
+    return Command(argv, probe_environment(nvml), with_input=True)
+
+
 class ProbeProcess:
     """A running probe that is asked one request at a time."""
 
     def __init__(self, nvml: NvmlLibrary, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            (sys.executable, "-S", "-m", "exporter.collectors.gpu.nvml_probe", *arguments),
+            (*probe_command(nvml).argv, *arguments),
             env=probe_environment(nvml),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
