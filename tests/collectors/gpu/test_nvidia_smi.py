@@ -2,14 +2,12 @@
 
 import asyncio
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exporter.collectors.gpu.backend import BackendError
-from exporter.collectors.gpu.smi.program import NvidiaSmiBackend
+from exporter.collectors.gpu.backend import BackendError, GpuAnswer
 from exporter.probes.child import Children
 from exporter.probes.trusted_program import is_trustworthy
 from tests.collectors.gpu.smi_backend import smi_backend
@@ -33,32 +31,47 @@ CARDS = (
     "device.1.compute_processes = 4242:1073741824 4243:na",
 )
 
-MakeBackend = Callable[..., NvidiaSmiBackend]
+
+class Asked:
+    """nvidia-smi as the program asks it; two healthy cards to begin with."""
+
+    def __init__(self, smi: NvidiaSmi, children: Children) -> None:
+        self.smi = smi
+        self.say = smi.say
+        self._children = children
+        self.within()
+        self.say(*CARDS)
+
+    def within(self, timeout_secs: float = 20.0, path: Path | None = None, **options: Any) -> None:
+        """Ask this program from now on, under this deadline."""
+        program = path or self.smi.path
+        self.backend = smi_backend(self._children, program, timeout_secs, **options)
+
+    async def ask(self) -> GpuAnswer:
+        """One pass; `took_secs` is how long it took."""
+        now = asyncio.get_running_loop().time
+        started = now()
+        try:
+            return await self.backend.ask()
+        finally:
+            self.took_secs = now() - started
+
+    async def reason(self) -> str:
+        """Why a pass failed."""
+        with pytest.raises(BackendError) as caught:
+            await self.ask()
+        return caught.value.reason
 
 
 @pytest.fixture
-def make(nvidia_smi: NvidiaSmi, children: Children) -> MakeBackend:
-    """Builds the backend over the fake program; two healthy cards until a test says otherwise."""
-    nvidia_smi.say(*CARDS)
-
-    def build(
-        timeout_secs: float = 20.0, path: Path = nvidia_smi.path, **options: Any
-    ) -> NvidiaSmiBackend:
-        return smi_backend(children, path, timeout_secs, **options)
-
-    return build
+def way(nvidia_smi: NvidiaSmi, children: Children) -> Asked:
+    """The fake program, asked as the program asks the real one."""
+    return Asked(nvidia_smi, children)
 
 
-async def reason(way: NvidiaSmiBackend) -> str:
-    """Why a pass failed."""
-    with pytest.raises(BackendError) as caught:
-        await way.ask()
-    return caught.value.reason
-
-
-async def test_a_pass(make: MakeBackend) -> None:
+async def test_a_pass(way: Asked) -> None:
     """Every GPU with its values and its processes."""
-    answer = await make().ask()
+    answer = await way.ask()
     assert answer.driver_version == "550.1"
     first, second = answer.gpus
     assert (first.index, first.uuid, first.name) == (0, "GPU-0", "NVIDIA H100")
@@ -69,42 +82,37 @@ async def test_a_pass(make: MakeBackend) -> None:
     assert processes == [(4242, 2**30), (4243, None)]
 
 
-async def test_it_is_run_without_a_shell_and_without_our_surroundings(
-    nvidia_smi: NvidiaSmi, make: MakeBackend
-) -> None:
+async def test_it_is_run_without_a_shell_and_without_our_surroundings(way: Asked) -> None:
     """A fixed argument vector, the language of programs, and nothing on the loader's path."""
-    await make().ask()
-    (run,) = nvidia_smi.runs()
+    await way.ask()
+    (run,) = way.smi.runs()
     assert run.arguments[1:] == ("-q", "-x")
     assert run.environment == {"PATH": "/usr/bin", "LC_ALL": "C"}
 
 
-async def test_the_first_run_gives_everything(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
+async def test_the_first_run_gives_everything(way: Asked) -> None:
     """A program that takes two seconds has been asked once when there is data."""
-    nvidia_smi.say(*CARDS, "smi = sleep 2")
-    loop = asyncio.get_running_loop()
-    started = loop.time()
-    assert len((await make(timeout_secs=10).ask()).gpus) == 2
-    assert len(nvidia_smi.runs()) == 1
-    assert loop.time() - started < 6
+    way.say(*CARDS, "smi = sleep 2")
+    way.within(10)
+    assert len((await way.ask()).gpus) == 2
+    assert len(way.smi.runs()) == 1
+    assert way.took_secs < 6
 
 
-async def test_a_slow_program_gets_more_time_as_far_as_the_interval_allows(
-    nvidia_smi: NvidiaSmi, make: MakeBackend
-) -> None:
+async def test_a_slow_program_gets_more_time_as_far_as_the_interval_allows(way: Asked) -> None:
     """The deadline doubles when it is missed, and falls back when it is not needed."""
-    nvidia_smi.say(*CARDS, "smi = sleep 0.9")
-    backend = make(timeout_secs=0.5, longest_secs=1.6)
-    assert await reason(backend) == "timeout"
-    assert backend._deadline.secs == pytest.approx(1.0, abs=0.3)
-    assert len((await backend.ask()).gpus) == 2
-    nvidia_smi.say(*CARDS)
-    await backend.ask()
-    assert backend._deadline.secs == 0.5
-    nvidia_smi.say(*CARDS, "smi = hang")
+    way.say(*CARDS, "smi = sleep 0.9")
+    way.within(0.5, longest_secs=1.6)
+    assert await way.reason() == "timeout"
+    assert way.backend._deadline.secs == pytest.approx(1.0, abs=0.3)
+    assert len((await way.ask()).gpus) == 2
+    way.say(*CARDS)
+    await way.ask()
+    assert way.backend._deadline.secs == 0.5
+    way.say(*CARDS, "smi = hang")
     for _ in range(3):
-        assert await reason(backend) == "timeout"
-    assert backend._deadline.secs == 1.6
+        assert await way.reason() == "timeout"
+    assert way.backend._deadline.secs == 1.6
 
 
 INIT_ERRORS = {
@@ -117,21 +125,18 @@ INIT_ERRORS = {
 
 
 @pytest.mark.parametrize(("code", "word"), INIT_ERRORS.items())
-async def test_failures_of_the_driver(
-    nvidia_smi: NvidiaSmi, make: MakeBackend, code: int, word: str
-) -> None:
+async def test_failures_of_the_driver(way: Asked, code: int, word: str) -> None:
     """Each has the same word as under NVML, and the next pass may be well."""
-    nvidia_smi.say(*CARDS, f"init = error {code}")
-    way = make()
-    assert await reason(way) == word
-    nvidia_smi.say(*CARDS)
+    way.say(*CARDS, f"init = error {code}")
+    assert await way.reason() == word
+    way.say(*CARDS)
     assert len((await way.ask()).gpus) == 2
 
 
-async def test_no_gpu_is_no_failure_to_read(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
+async def test_no_gpu_is_no_failure_to_read(way: Asked) -> None:
     """A driver without a GPU says so."""
-    nvidia_smi.say("count = 0")
-    assert await reason(make()) == "no_devices"
+    way.say("count = 0")
+    assert await way.reason() == "no_devices"
 
 
 FOUR = ("count = 4", *CARDS[1:])
@@ -148,16 +153,16 @@ HANDLE_ERRORS = {
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize(("code", "word"), HANDLE_ERRORS.items())
 async def test_a_gpu_that_cannot_be_opened_costs_itself_only(
-    nvidia_smi: NvidiaSmi, make: MakeBackend, code: int, word: str, *, is_known: bool
+    way: Asked, code: int, word: str, *, is_known: bool
 ) -> None:
     """The others are asked for by address, from the first pass on; it has the driver's reason."""
-    backend = make(bound=BOUND)
+    way.within(bound=BOUND)
     if is_known:
-        nvidia_smi.say(*FOUR)
-        await backend.ask()
-    nvidia_smi.say(*FOUR, f"device.2.handle = error {code}")
+        way.say(*FOUR)
+        await way.ask()
+    way.say(*FOUR, f"device.2.handle = error {code}")
     for _ in range(2):
-        answer = await backend.ask()
+        answer = await way.ask()
         assert [(gpu.index, gpu.uuid) for gpu in answer.gpus] == [
             (0, "GPU-0"),
             (1, "GPU-1"),
@@ -168,118 +173,102 @@ async def test_a_gpu_that_cannot_be_opened_costs_itself_only(
         assert not answer.is_partial
 
 
-async def test_several_gpus_that_cannot_be_opened(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
+async def test_several_gpus_that_cannot_be_opened(way: Asked) -> None:
     """One after the other is named and left out; with none left each has its problem."""
     lost = [f"device.{place}.handle = error 15" for place in range(4)]
-    nvidia_smi.say(*FOUR, *lost[1:3])
-    answer = await make(bound=BOUND).ask()
+    way.say(*FOUR, *lost[1:3])
+    way.within(bound=BOUND)
+    answer = await way.ask()
     assert [gpu.index for gpu in answer.gpus] == [0, 3]
     assert sorted(p.index for p in answer.problems if p.index is not None) == [1, 2]
-    nvidia_smi.say(*FOUR, *lost)
-    answer = await make(bound=BOUND).ask()
+    way.say(*FOUR, *lost)
+    way.within(bound=BOUND)
+    answer = await way.ask()
     assert (len(answer.gpus), len(answer.problems)) == (0, 4)
 
 
-async def test_a_gpu_that_cannot_be_opened_where_no_other_is_known(
-    nvidia_smi: NvidiaSmi, make: MakeBackend
-) -> None:
+async def test_a_gpu_that_cannot_be_opened_where_no_other_is_known(way: Asked) -> None:
     """It is named, and nothing is concluded of the others."""
-    nvidia_smi.say(*FOUR, "device.2.handle = error 15")
-    answer = await make().ask()
+    way.say(*FOUR, "device.2.handle = error 15")
+    answer = await way.ask()
     assert not answer.gpus
     assert [(p.index, p.reason) for p in answer.problems] == [(2, "gpu_lost")]
     assert answer.is_partial
 
 
-async def test_mig_devices_are_named_once(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
+async def test_mig_devices_are_named_once(way: Asked) -> None:
     """`nvidia-smi -L` is run when there is a MIG device that has no name yet."""
-    nvidia_smi.say(capture="a100_mig.scenario")
-    backend = make()
+    way.say(capture="a100_mig.scenario")
     for _ in range(2):
-        first, second = (await backend.ask()).gpus
+        first, second = (await way.ask()).gpus
         told = [(m.profile, m.gpu_instance, m.mig_uuid[-1]) for m in first.mig_instances or ()]
         assert told == [("3g.20gb", 1, "1"), ("2g.10gb", 5, "2"), ("1g.5gb", 13, "3")]
         assert second.mig_instances == ()
         assert [(p.pid, p.gpu_instance) for p in first.processes or ()] == [(5151, 1)]
-    assert [run.arguments[1] for run in nvidia_smi.runs()] == ["-q", "-L", "-q"]
+    assert [run.arguments[1] for run in way.smi.runs()] == ["-q", "-L", "-q"]
 
 
-async def test_a_hang_ends_at_the_deadline(
-    nvidia_smi: NvidiaSmi, make: MakeBackend, children: Children
-) -> None:
+async def test_a_hang_ends_at_the_deadline(way: Asked, children: Children) -> None:
     """With nothing printed the reason is `timeout`, and no child is left."""
-    nvidia_smi.say(*CARDS, "smi = hang")
-    assert await reason(make(timeout_secs=0.5)) == "timeout"
+    way.say(*CARDS, "smi = hang")
+    way.within(0.5)
+    assert await way.reason() == "timeout"
     assert not children.pids
 
 
-async def test_a_drip_does_not_extend_the_deadline(
-    nvidia_smi: NvidiaSmi, make: MakeBackend, children: Children
-) -> None:
+async def test_a_drip_does_not_extend_the_deadline(way: Asked, children: Children) -> None:
     """One byte now and then is no answer: it ends when a hang would."""
-    nvidia_smi.say(*CARDS, "smi.drip = 50")
-    loop = asyncio.get_running_loop()
-    started = loop.time()
-    assert await reason(make(timeout_secs=1.0)) == "timeout"
-    assert loop.time() - started < 5
+    way.say(*CARDS, "smi.drip = 50")
+    way.within(1.0)
+    assert await way.reason() == "timeout"
+    assert way.took_secs < 5
     assert not children.pids
 
 
-async def test_gpus_before_a_hang_are_used(
-    nvidia_smi: NvidiaSmi, make: MakeBackend, tmp_path: Path
-) -> None:
+async def test_gpus_before_a_hang_are_used(way: Asked, tmp_path: Path) -> None:
     """Whole GPUs are good however the run ended."""
     text = log_xml(gpu_xml(0, temperature__gpu_temp="40 C"), gpu_xml(1))
     (tmp_path / "half").write_text(text[: text.index("GPU-1")])
-    nvidia_smi.say(f"smi.1 = print_file {tmp_path / 'half'}", "smi.2 = hang")
-    answer = await make(timeout_secs=0.5).ask()
+    way.say(f"smi.1 = print_file {tmp_path / 'half'}", "smi.2 = hang")
+    way.within(0.5)
+    answer = await way.ask()
     assert [(gpu.uuid, gpu.temperature_celsius) for gpu in answer.gpus] == [("GPU-0", 40)]
     assert answer.is_partial
 
 
 @pytest.mark.parametrize("fault", ["flood 1", "flood_line 1", "flood 2", "flood_line 2"])
-async def test_a_flood_ends_at_the_limit(
-    nvidia_smi: NvidiaSmi, make: MakeBackend, fault: str
-) -> None:
+async def test_a_flood_ends_at_the_limit(way: Asked, fault: str) -> None:
     """Four MiB are enough: nothing of them is kept, the deadline is not waited for."""
-    nvidia_smi.say(*CARDS, f"smi = {fault}")
-    loop = asyncio.get_running_loop()
-    started = loop.time()
-    assert await reason(make()) == "flood"
-    assert loop.time() - started < 10
+    way.say(*CARDS, f"smi = {fault}")
+    assert await way.reason() == "flood"
+    assert way.took_secs < 10
 
 
 @pytest.mark.parametrize("fault", ["child 1000", "detached 1000"])
-async def test_a_child_that_keeps_the_pipe_open_is_not_waited_for(
-    nvidia_smi: NvidiaSmi, make: MakeBackend, fault: str
-) -> None:
+async def test_a_child_that_keeps_the_pipe_open_is_not_waited_for(way: Asked, fault: str) -> None:
     """The program has ended: what its own child holds open does not matter."""
-    nvidia_smi.say(*CARDS, f"smi = {fault}")
-    loop = asyncio.get_running_loop()
-    started = loop.time()
-    assert len((await make(timeout_secs=8).ask()).gpus) == 2
-    assert loop.time() - started < 10
+    way.say(*CARDS, f"smi = {fault}")
+    way.within(8)
+    assert len((await way.ask()).gpus) == 2
+    assert way.took_secs < 10
 
 
 @pytest.mark.parametrize("fault", ["child 1000", "detached 1000"])
-async def test_children_of_many_runs_do_not_pile_up(
-    nvidia_smi: NvidiaSmi, make: MakeBackend, fault: str
-) -> None:
+async def test_children_of_many_runs_do_not_pile_up(way: Asked, fault: str) -> None:
     """Run after run leaves a child, in a session of its own too: each is ended and reaped."""
-    nvidia_smi.say(*CARDS, f"smi = {fault}")
-    backend = make()
-    await backend.ask()
+    way.say(*CARDS, f"smi = {fault}")
+    await way.ask()
     before = _descriptors()
     for _ in range(20):
-        assert len((await backend.ask()).gpus) == 2
-        assert len(_running(nvidia_smi.path)) <= 3
-    await backend.close()
+        assert len((await way.ask()).gpus) == 2
+        assert len(_running(way.smi.path)) <= 3
+    await way.backend.close()
     ended = asyncio.get_running_loop().time()
     assert _descriptors() <= before
-    while _running(nvidia_smi.path):  # what was killed is still being taken away
+    while _running(way.smi.path):  # what was killed is still being taken away
         assert asyncio.get_running_loop().time() < ended + 10
         await asyncio.sleep(0.01)
-    backend._orphans.end("nvidia-smi")
+    way.backend._orphans.end("nvidia-smi")
     assert not _our_children()
 
 
@@ -305,11 +294,11 @@ def _our_children() -> list[int]:
     return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
 
 
-async def test_a_warning_after_the_document(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
+async def test_a_warning_after_the_document(way: Asked) -> None:
     """With status 14 the data is whole and is used; the GPU it warns of is marked."""
     warning = "WARNING: infoROM is corrupted at gpu 00000000:01:00.0"
-    nvidia_smi.say(*CARDS, f"smi.trailer = {warning}", "smi.exit = 14")
-    answer = await make().ask()
+    way.say(*CARDS, f"smi.trailer = {warning}", "smi.exit = 14")
+    answer = await way.ask()
     assert [gpu.temperature_celsius for gpu in answer.gpus] == [40, 40]
     assert [gpu.inforom_valid for gpu in answer.gpus] == [None, False]
     assert not answer.is_partial
@@ -317,53 +306,53 @@ async def test_a_warning_after_the_document(nvidia_smi: NvidiaSmi, make: MakeBac
 
 
 @pytest.mark.parametrize("fault", ["segv", "abort"])
-async def test_a_crash(nvidia_smi: NvidiaSmi, make: MakeBackend, fault: str) -> None:
+async def test_a_crash(way: Asked, fault: str) -> None:
     """A signal is told apart from an exit code."""
-    nvidia_smi.say(*CARDS, f"smi = {fault}")
-    assert await reason(make()) == "crashed"
+    way.say(*CARDS, f"smi = {fault}")
+    assert await way.reason() == "crashed"
 
 
-async def test_garbage(nvidia_smi: NvidiaSmi, make: MakeBackend, tmp_path: Path) -> None:
+async def test_garbage(way: Asked, tmp_path: Path) -> None:
     """What is no document gives no GPU."""
     (tmp_path / "garbage").write_bytes(os.urandom(65536) + b"\n, , , \n<gpu>1</gpu>\n")
-    nvidia_smi.say(f"smi.1 = print_file {tmp_path / 'garbage'}", "smi.2 = exit 0")
-    assert await reason(make()) == "garbage"
+    way.say(f"smi.1 = print_file {tmp_path / 'garbage'}", "smi.2 = exit 0")
+    assert await way.reason() == "garbage"
 
 
-async def test_processes_that_cannot_be_asked_for_cost_only_themselves(
-    nvidia_smi: NvidiaSmi, make: MakeBackend
-) -> None:
+async def test_processes_that_cannot_be_asked_for_cost_only_themselves(way: Asked) -> None:
     """GPUs are there, their processes unknown: not none."""
-    nvidia_smi.say(*CARDS, "compute_processes = error 4")
-    first, second = (await make().ask()).gpus
+    way.say(*CARDS, "compute_processes = error 4")
+    first, second = (await way.ask()).gpus
     assert first.processes is None
     assert second.processes is None
 
 
-async def test_names_and_numbers_of_all_kinds(nvidia_smi: NvidiaSmi, make: MakeBackend) -> None:
+async def test_names_and_numbers_of_all_kinds(way: Asked) -> None:
     """Tags in names, decimal commas and bytes that are no UTF-8."""
-    nvidia_smi.say(
+    way.say(
         *CARDS,
         "device.0.name = hex 41ff2c203c62",
         "smi.power.draw = 71,25 W",
         "smi.serial = [Unknown Error]",
     )
-    gpu = (await make().ask()).gpus[0]
+    gpu = (await way.ask()).gpus[0]
     assert (gpu.name, gpu.power_draw_watts, gpu.serial) == ("A\ufffd, <b", 71.25, None)
 
 
-async def test_a_program_that_is_not_there(make: MakeBackend, tmp_path: Path) -> None:
+async def test_a_program_that_is_not_there(way: Asked, tmp_path: Path) -> None:
     """No path of the list leads to it."""
-    assert await reason(make(path=tmp_path / "nowhere")) == "no_program"
+    way.within(path=tmp_path / "nowhere")
+    assert await way.reason() == "no_program"
 
 
-async def test_a_program_of_another_machine(make: MakeBackend, tmp_path: Path) -> None:
+async def test_a_program_of_another_machine(way: Asked, tmp_path: Path) -> None:
     """A file that cannot be executed is as good as none."""
     program = tmp_path / "nvidia-smi"
     program.write_bytes(b"\x7fELF\xff")
-    assert await reason(make(path=program)) == "no_program"
+    way.within(path=program)
+    assert await way.reason() == "no_program"
     program.chmod(0o755)
-    assert await reason(make(path=program)) == "no_program"
+    assert await way.reason() == "no_program"
 
 
 def test_a_program_that_anybody_could_have_put_there_is_not_run(tmp_path: Path) -> None:

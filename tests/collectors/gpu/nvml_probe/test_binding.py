@@ -4,7 +4,7 @@ import ast
 import ctypes
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,62 +40,55 @@ SYMBOLS = {
 """Functions that nvidia-ml-py has inside another one."""
 
 
+TABLES: tuple[tuple[str, Mapping[str, Any], str], ...] = (
+    ("NVML_{}_ECC", ecc.COUNTERS, "VOLATILE AGGREGATE"),
+    ("NVML_MEMORY_ERROR_TYPE_{}", ecc.ERROR_TYPES, "CORRECTED UNCORRECTED"),
+    (
+        "NVML_MEMORY_LOCATION_{}",
+        ecc.LOCATIONS,
+        "L1_CACHE L2_CACHE DRAM REGISTER_FILE TEXTURE_MEMORY TEXTURE_SHM CBU SRAM",
+    ),
+    (
+        "NVML_FI_DEV_CLOCKS_EVENT_REASON_{}",
+        clocks.NEWER_THROTTLE_TIMES,
+        "SW_THERM_SLOWDOWN HW_THERM_SLOWDOWN HW_POWER_BRAKE_SLOWDOWN",
+    ),
+    (
+        "NVML_FI_DEV_TEMPERATURE_{}_TLIMIT",
+        thermal.MARGIN_THRESHOLDS,
+        "SHUTDOWN SLOWDOWN GPU_MAX MEM_MAX",
+    ),
+    ("NVML_FI_DEV_NVLINK_COUNT_{}_BYTES", links.FIFTH_GENERATION_BYTES, "XMIT RCV"),
+    (
+        "NVML_FI_DEV_NVLINK_COUNT_{}",
+        links.FIFTH_GENERATION,
+        (
+            "RCV_ERRORS LOCAL_LINK_INTEGRITY_ERRORS LINK_RECOVERY_FAILED_EVENTS EFFECTIVE_ERRORS"
+            " SYMBOL_ERRORS"
+        ),
+    ),
+    ("NVML_NVLINK_ERROR_DL_{}", links.LINK_ERRORS, "REPLAY RECOVERY CRC_FLIT CRC_DATA ECC_DATA"),
+    (
+        "NVML_GPM_METRIC_{}",
+        profiling.UNITS,
+        (
+            "GRAPHICS_UTIL SM_UTIL SM_OCCUPANCY INTEGER_UTIL ANY_TENSOR_UTIL DRAM_BW_UTIL FP64_UTIL"
+            " FP32_UTIL FP16_UTIL"
+        ),
+    ),
+)
+"""Tables of the readers, and the names that NVIDIA has for their rows, in their order."""
+
 LITERALS = {
     "nvmlEventTypeXidCriticalError": events.XID,
     "NVML_ERROR_RESET_TYPE_NOT_SUPPORTED": 30,
-    "NVML_VOLATILE_ECC": ecc.COUNTERS["volatile"],
-    "NVML_AGGREGATE_ECC": ecc.COUNTERS["aggregate"],
-    "NVML_MEMORY_ERROR_TYPE_CORRECTED": ecc.ERROR_TYPES["corrected"],
-    "NVML_MEMORY_ERROR_TYPE_UNCORRECTED": ecc.ERROR_TYPES["uncorrected"],
-    "NVML_MEMORY_LOCATION_L1_CACHE": ecc.LOCATIONS["l1"],
-    "NVML_MEMORY_LOCATION_L2_CACHE": ecc.LOCATIONS["l2"],
-    "NVML_MEMORY_LOCATION_DRAM": ecc.LOCATIONS["dram"],
-    "NVML_MEMORY_LOCATION_REGISTER_FILE": ecc.LOCATIONS["register"],
-    "NVML_MEMORY_LOCATION_TEXTURE_MEMORY": ecc.LOCATIONS["texture"],
-    "NVML_MEMORY_LOCATION_TEXTURE_SHM": ecc.LOCATIONS["texture_shm"],
-    "NVML_MEMORY_LOCATION_CBU": ecc.LOCATIONS["cbu"],
-    "NVML_MEMORY_LOCATION_SRAM": ecc.LOCATIONS["sram"],
     "NVML_FI_DEV_GET_GPU_RECOVERY_ACTION": ecc.RECOVERY_ACTION,
-    "NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN": clocks.NEWER_THROTTLE_TIMES[
-        "sw_thermal_slowdown"
-    ],
-    "NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN": clocks.NEWER_THROTTLE_TIMES[
-        "hw_thermal_slowdown"
-    ],
-    "NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN": clocks.NEWER_THROTTLE_TIMES[
-        "hw_power_brake_slowdown"
-    ],
-    "NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT": thermal.MARGIN_THRESHOLDS["shutdown"],
-    "NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT": thermal.MARGIN_THRESHOLDS["slowdown"],
-    "NVML_FI_DEV_TEMPERATURE_MEM_MAX_TLIMIT": thermal.MARGIN_THRESHOLDS["memory_max"],
-    "NVML_FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT": thermal.MARGIN_THRESHOLDS["max_operating"],
     "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX": 138,
     "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX": 139,
-    "NVML_FI_DEV_NVLINK_COUNT_XMIT_BYTES": links.FIFTH_GENERATION_BYTES["transmit"],
-    "NVML_FI_DEV_NVLINK_COUNT_RCV_BYTES": links.FIFTH_GENERATION_BYTES["receive"],
-    "NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS": links.FIFTH_GENERATION["receive"],
-    "NVML_FI_DEV_NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS": links.FIFTH_GENERATION[
-        "link_integrity"
-    ],
-    "NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS": links.FIFTH_GENERATION[
-        "recovery_failed"
-    ],
-    "NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS": links.FIFTH_GENERATION["effective"],
-    "NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS": links.FIFTH_GENERATION["symbol"],
-    "NVML_NVLINK_ERROR_DL_REPLAY": links.LINK_ERRORS["replay"],
-    "NVML_NVLINK_ERROR_DL_RECOVERY": links.LINK_ERRORS["recovery"],
-    "NVML_NVLINK_ERROR_DL_CRC_FLIT": links.LINK_ERRORS["crc_flit"],
-    "NVML_NVLINK_ERROR_DL_CRC_DATA": links.LINK_ERRORS["crc_data"],
-    "NVML_NVLINK_ERROR_DL_ECC_DATA": links.LINK_ERRORS["ecc_data"],
-    "NVML_GPM_METRIC_GRAPHICS_UTIL": profiling.UNITS["graphics"],
-    "NVML_GPM_METRIC_SM_UTIL": profiling.UNITS["sm"],
-    "NVML_GPM_METRIC_SM_OCCUPANCY": profiling.UNITS["sm_occupancy"],
-    "NVML_GPM_METRIC_INTEGER_UTIL": profiling.UNITS["integer"],
-    "NVML_GPM_METRIC_ANY_TENSOR_UTIL": profiling.UNITS["tensor"],
-    "NVML_GPM_METRIC_DRAM_BW_UTIL": profiling.UNITS["dram"],
-    "NVML_GPM_METRIC_FP64_UTIL": profiling.UNITS["fp64"],
-    "NVML_GPM_METRIC_FP32_UTIL": profiling.UNITS["fp32"],
-    "NVML_GPM_METRIC_FP16_UTIL": profiling.UNITS["fp16"],
+} | {
+    pattern.format(name): number
+    for pattern, table, names in TABLES
+    for name, number in zip(names.split(), table.values(), strict=True)
 }
 """What the readers write as numbers, by the names of NVIDIA."""
 
