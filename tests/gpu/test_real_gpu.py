@@ -16,8 +16,7 @@ from exporter.collectors.kernel_log.pipeline import FRAGMENT
 from exporter.collectors.kernel_log.record import parse_kmsg
 from exporter.identity import child_environment
 from exporter.probes.child import Children, Command
-from tests.collectors.gpu.nvml_backend import nvml_backend
-from tests.collectors.gpu.smi_backend import smi_backend
+from tests.collectors.gpu.backends import nvml_backend, smi_backend
 from tests.collectors.kernel_log.feeding import pipeline
 
 MARKERS = ("/proc/driver/nvidia/version", "/dev/dxg")

@@ -2,8 +2,10 @@
 
 import re
 
+import pytest
+
 from exporter.collectors.everything import rule_book
-from exporter.collectors.gpu.xids.catalogue import shipped_catalogue
+from exporter.collectors.gpu.xids.catalogue import parse_nvlink5, parse_sxids, shipped_catalogue
 from tools.xid_page import xid_page
 
 CATALOGUE = shipped_catalogue()
@@ -42,11 +44,25 @@ def test_the_words_of_the_tables_are_the_known_ones() -> None:
 
 def test_well_known_codes_have_their_well_known_weight() -> None:
     """A lost GPU is critical, a user's fault is not, and Xid 45 follows from something else."""
-    assert CATALOGUE.xid(79).action == "reboot_node"
+    assert (CATALOGUE.xid(79).code, CATALOGUE.xid(79).action) == (79, "reboot_node")
     assert CATALOGUE.xid(13).severity == "info"
     assert CATALOGUE.xid(45).sympathetic
     assert CATALOGUE.xid(48).origin == "memory"
     assert CATALOGUE.sxids[10003].fatality == "fatal_fabric"
+
+
+def test_a_code_that_no_table_has_is_unknown_and_not_an_error() -> None:
+    """A newer driver's code is an entry of origin unknown with severity info."""
+    entry = CATALOGUE.xid(9999)
+    assert (entry.code, entry.origin, entry.severity) == (9999, "unknown", "info")
+
+
+def test_a_malformed_table_is_refused() -> None:
+    """A field that does not exist and a table that is missing do not pass in silence."""
+    with pytest.raises(TypeError, match="colour"):
+        parse_sxids({"1": {"colour": "red"}})
+    with pytest.raises(KeyError, match="rules"):
+        parse_nvlink5({})
 
 
 def test_the_page_has_one_row_for_each_entry() -> None:

@@ -10,7 +10,7 @@ import pytest
 from exporter.collectors.gpu.backend import BackendError, GpuAnswer
 from exporter.probes.child import Children
 from exporter.probes.trusted_program import is_trustworthy
-from tests.collectors.gpu.smi_backend import smi_backend
+from tests.collectors.gpu.backends import smi_backend
 from tests.collectors.gpu.smi_documents import gpu_xml, log_xml
 from tests.fakes.smi_program import NvidiaSmi
 

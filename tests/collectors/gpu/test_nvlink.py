@@ -120,3 +120,10 @@ def test_a_promoted_error_without_its_own_action_follows_the_driver() -> None:
         [rule], xid=rule.xid, unit=rule.units[0], word="Fatal", info=0x86, status=1
     )
     assert (found.fatal, found.action) == (True, "follow_driver")
+
+
+def test_bits_are_tested_under_the_mask_only() -> None:
+    """Bits outside the mask do not matter, bits under it all do."""
+    bits = Bits(mask=0x0F, value=0x05)
+    assert bits.fit(0xF5)
+    assert not bits.fit(0xF7)

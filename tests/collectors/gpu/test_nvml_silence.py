@@ -9,7 +9,7 @@ import pytest
 from exporter.collectors.gpu.backend import GpuAnswer
 from exporter.collectors.gpu.values import Gpu
 from exporter.probes.child import Children
-from tests.collectors.gpu.nvml_backend import nvml_backend
+from tests.collectors.gpu.backends import nvml_backend
 from tests.collectors.gpu.nvml_probe.probe_process import probe_command
 from tests.fakes.native import build_nvml
 from tests.fakes.nvml_library import NvmlLibrary

@@ -8,9 +8,8 @@ import pytest
 
 from exporter.collectors.gpu.values import Gpu
 from exporter.probes.child import Children
-from tests.collectors.gpu.nvml_backend import nvml_backend
+from tests.collectors.gpu.backends import nvml_backend, smi_backend
 from tests.collectors.gpu.nvml_probe.probe_process import probe_command
-from tests.collectors.gpu.smi_backend import smi_backend
 from tests.fakes.nvml_library import CAPTURES, NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 
@@ -42,7 +41,7 @@ async def both(
     nvml.say(capture=capture)
     smi.say(capture=capture)
     by_nvml = await nvml_backend(children, probe_command(nvml), 20).ask()
-    by_smi = await smi_backend(children, smi, 20).ask()
+    by_smi = await smi_backend(children, smi.path, 20).ask()
     too_old = {found.field for found in by_smi.missing if found.reason == "old_driver"}
     return by_nvml.gpus, by_smi.gpus, too_old
 

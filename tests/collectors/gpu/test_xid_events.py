@@ -103,11 +103,13 @@ async def test_what_an_earlier_release_kept_is_taken_over(tmp_path: Path) -> Non
 async def test_a_file_that_cannot_be_understood_costs_only_what_was_kept(
     tmp_path: Path, text: str
 ) -> None:
-    """It is set aside, and Xids are counted from now on."""
+    """It is set aside, and Xids are counted and kept from now on."""
     (tmp_path / "xids.json").write_text(text)
     events = await kept_in(tmp_path, "b")
     events.take(dict(XID))
     assert [xid.count for xid in events.xids] == [1]
+    await _written()
+    assert (await kept_in(tmp_path, "b")).xids == events.xids
 
 
 @pytest.mark.parametrize(

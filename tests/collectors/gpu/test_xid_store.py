@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pytest
-
 from exporter.collectors.gpu.xids.store import XidStore
 from exporter.state import BOOT_ID
 
@@ -98,16 +96,3 @@ async def test_what_a_full_disk_refused_is_written_with_what_comes_next(tmp_path
     store.save({"numbers": [1, 2, 3]})
     await _rest()
     assert await store_again(tmp_path, disk).load(numbers) == [1, 2, 3]
-
-
-@pytest.mark.parametrize("content", [b"{", b"\xff\x00", b'{"version":1,"boot_id":"boot"}'])
-async def test_a_damaged_file_is_set_aside(tmp_path: Path, content: bytes) -> None:
-    """What is left of it is kept for whoever looks; the next Xid is written and read again."""
-    disk = Disk()
-    store = store_in(tmp_path, disk)
-    (tmp_path / "xids.json").write_bytes(content)
-    assert await store.load(numbers) is None
-    assert (tmp_path / "xids.json.bad").read_bytes() == content
-    store.save({"numbers": [7]})
-    await _rest()
-    assert await store_again(tmp_path, disk).load(numbers) == [7]
