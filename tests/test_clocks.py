@@ -9,11 +9,11 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from exporter.collectors.cpu.usage import CpuTimes, usage_percent
 from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.gpu.backend import GpuAnswer
-from exporter.collectors.gpu.cache import CacheTtl, GpuCache
+from exporter.collectors.gpu.cache import GpuCache
 from exporter.collectors.gpu.values import Gpu
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.collectors.kernel_log.values import KernelLog
-from exporter.config import Config, Faults, Sources
+from exporter.config import Config, Faults, GpuConfig, Sources
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
@@ -107,7 +107,7 @@ def test_a_wall_clock_that_steps_changes_no_age(how: str) -> None:
 def test_time_asleep_counts(asleep_secs: float) -> None:
     """After a machine slept, what was read before is as old as it is, or gone."""
     now = BOOT
-    cache = GpuCache(CacheTtl(300, 300), vendor="nvidia")
+    cache = GpuCache(GpuConfig(), vendor="nvidia")
     cache.take(GpuAnswer((Gpu(0, "GPU-0", "H", temperature_celsius=40),)), now)
     pages = Pages(EVERYTHING, lambda: now, Moment)
     pages.publish(Snapshot("n", 1, EPOCH, BOOT, 0.0, readings={KernelLog: KernelThatSpoke(1)._log}))

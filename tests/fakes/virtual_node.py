@@ -169,7 +169,7 @@ def demo_node(
 
         def gpus(context: SourceContext) -> Mapping[str, AnySource]:
             events.append(GpuEvents(context.wall, context.boottime))
-            backends = Backends(_DemoBackend(node, hangs_at), None, lambda: False, first="demo")
+            backends = Backends(_DemoBackend(node, hangs_at), None, lambda: False)
             return {"gpu": GpuSource(context, backends, events[0])}
 
         try:

@@ -163,13 +163,11 @@ class Backends:
     """The backends, best first; `is_stuck` tells that a killed child of one still lives.
 
     A backend that is None is switched off by the configuration; `restarts` counts the probe's.
-    `first` is the name of the first one: a simulated node answers as NVML does. `problems` are
-    those of GPUs that the first one asks alone, found since its last answer.
+    `problems` are those of GPUs that NVML asks alone, found since its last answer.
     """
 
     nvml: Backend | None
     smi: Backend | None
     is_stuck: Callable[[], bool]
     restarts: Callable[[], int | None] = lambda: None
-    first: str = "nvml"
     problems: Callable[[], tuple[GpuProblem, ...]] = tuple

@@ -7,19 +7,11 @@ from dataclasses import replace
 from exporter.collectors.gpu.backend import GpuAnswer, GpuProblem
 from exporter.collectors.gpu.validation import LastTemperatures, without_unseen_processes
 from exporter.collectors.gpu.values import DisabledCall, Gpu, Gpus, GpuState
+from exporter.config import GpuConfig
 from exporter.model.reading import Missing
-from exporter.record import dataclass
 
 NOT_LISTED = "not_listed"
 SUSPENDED = "suspended"
-
-
-@dataclass(frozen=True, slots=True)
-class CacheTtl:
-    """Seconds a reading is served: as a whole, and its values that move."""
-
-    all_secs: float
-    dynamic_secs: float
 
 
 class GpuCache:
@@ -29,8 +21,9 @@ class GpuCache:
     counts implausible values by field.
     """
 
-    def __init__(self, lives: CacheTtl, *, vendor: str, sees_host_pids: bool = True) -> None:
-        self._lives = lives
+    def __init__(self, config: GpuConfig, *, vendor: str, sees_host_pids: bool = True) -> None:
+        self._secs = config.cache_ttl_secs
+        self._dynamic_secs = min(config.dynamic_ttl_secs, self._secs)
         self._vendor = vendor
         self._sees_host_pids = sees_host_pids
         self._states: dict[str, GpuState] = {}
@@ -116,9 +109,8 @@ class GpuCache:
     def _fresh(self, state: GpuState) -> GpuState:
         return replace(
             state,
-            expires=state.read_boottime + self._lives.all_secs,
-            dynamic_expires=state.read_boottime
-            + min(self._lives.dynamic_secs, self._lives.all_secs),
+            expires=state.read_boottime + self._secs,
+            dynamic_expires=state.read_boottime + self._dynamic_secs,
         )
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from exporter.collectors.gpu.backend import BackendError, Backends, GpuAnswer, GpuProblem
-from exporter.collectors.gpu.cache import GpuCache
 from exporter.collectors.gpu.values import GpuBackend
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
 from exporter.collectors.pcie.address import pci_address
@@ -36,15 +35,10 @@ async def bound_gpus(ctx: SourceContext) -> tuple[str, ...]:
 class NvidiaGpus(VendorGpus):
     """The GPUs of NVIDIA."""
 
-    def __init__(
-        self,
-        ctx: SourceContext,
-        backends: Backends,
-        cache: GpuCache,
-        publish: Callable[[], None],
-    ) -> None:
-        super().__init__(NO_DRIVER, cache, boottime=ctx.boottime, publish=publish)
+    def __init__(self, ctx: SourceContext, backends: Backends, publish: Callable[[], None]) -> None:
+        super().__init__(ctx, "nvidia", NO_DRIVER, publish)
         self.backends = backends
+        self._first = "demo" if self.is_demo else "nvml"  # a simulated node answers as NVML does
         self._ctx = ctx
 
     @property
@@ -54,7 +48,7 @@ class NvidiaGpus(VendorGpus):
 
     def note_problems(self) -> bool:
         """Take over what NVML found between two passes; whether a GPU was up until now."""
-        is_first = self.backend.backend == self.backends.first
+        is_first = self.backend.backend == self._first
         return is_first and self.cache.note(self.backends.problems())
 
     def starting(self) -> GpuBackend:
@@ -87,7 +81,7 @@ class NvidiaGpus(VendorGpus):
                 self._note_failure(failed)
             else:
                 answer = await self._with_losses(answer)
-                return answer, _backend(self.backends.first, "ok", answer, nvml_up=True)
+                return answer, _backend(self._first, "ok", answer, nvml_up=True)
         if self.backends.smi is None or self.backends.is_stuck():
             return None, self.from_cache(nvml_reason)
         try:

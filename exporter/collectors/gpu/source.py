@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from exporter.collectors.gpu.backend import Backend, Backends, Deadline, SpareBackend
-from exporter.collectors.gpu.cache import CacheTtl, GpuCache
 from exporter.collectors.gpu.nvidia import NO_DRIVER, NvidiaGpus, bound_gpus
 from exporter.collectors.gpu.nvml import build_nvml
 from exporter.collectors.gpu.values import Gpus
@@ -47,14 +46,8 @@ class GpuSource:
     deadline_secs = DEADLINE_SECS
 
     def __init__(self, ctx: SourceContext, backends: Backends, events: GpuEvents) -> None:
-        self._config = config = ctx.config.gpu
-        self._is_demo = config.backend == "demo"
-        cache = GpuCache(
-            CacheTtl(config.cache_ttl_secs, config.dynamic_ttl_secs),
-            vendor="nvidia",
-            sees_host_pids=ctx.sees_host_pids or self._is_demo,
-        )
-        self._nvidia = NvidiaGpus(ctx, backends, cache, self.publish)
+        self._config = ctx.config.gpu
+        self._nvidia = NvidiaGpus(ctx, backends, self.publish)
         self.find_others = no_others
         self.others: tuple[VendorGpus, ...] = ()
         self._events = events
@@ -162,7 +155,7 @@ class GpuSource:
             await self._look_for_driver()
 
     async def _look_for_driver(self) -> None:
-        is_loaded = self._is_demo or await self._call(self._has_marker)
+        is_loaded = self._nvidia.is_demo or await self._call(self._has_marker)
         if is_loaded == self._nvidia.has_driver:
             return
         log.info("a GPU driver was loaded" if is_loaded else "the GPU driver was unloaded")
@@ -205,7 +198,6 @@ def build_gpu(ctx: SourceContext) -> GpuSource:
         SpareBackend(build_smi) if config.backend in ("auto", "nvidia-smi") else None,
         is_stuck=lambda: children.abandoned_count > (nvml is not None and nvml.is_one_stuck),
         restarts=lambda: None if nvml is None else nvml.restarts,
-        first="demo" if config.backend == "demo" else "nvml",
         problems=lambda: () if nvml is None else nvml.problems,
     )
     return GpuSource(ctx, backends, events)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from exporter.collectors.gpu.backend import GpuAnswer
 from exporter.collectors.gpu.cache import GpuCache
 from exporter.collectors.gpu.values import GpuBackend, GpuState
+from exporter.reading.context import SourceContext
 
 PATIENCE_SECS = 1.0
 """How long a collection waits for a pass; what comes later is published when it comes."""
@@ -27,16 +28,17 @@ class VendorGpus(ABC):
 
     def __init__(
         self,
+        ctx: SourceContext,
+        vendor: str,
         backend: GpuBackend,
-        cache: GpuCache,
-        *,
-        boottime: Callable[[], float],
         publish: Callable[[], None],
         due_secs: float = DUE_SECS,
     ) -> None:
         self.backend = backend
-        self.cache = cache
-        self._boottime = boottime
+        self.is_demo = ctx.config.gpu.backend == "demo"
+        sees_host_pids = ctx.sees_host_pids or self.is_demo
+        self.cache = GpuCache(ctx.config.gpu, vendor=vendor, sees_host_pids=sees_host_pids)
+        self._boottime = ctx.boottime
         self._publish = publish
         self._due_secs = due_secs
         self._pass: asyncio.Task[None] | None = None

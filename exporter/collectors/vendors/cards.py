@@ -12,7 +12,6 @@ from threading import Lock
 from typing import Protocol
 
 from exporter.collectors.gpu.backend import Backend, BackendError, GpuAnswer
-from exporter.collectors.gpu.cache import CacheTtl, GpuCache
 from exporter.collectors.gpu.values import GpuBackend
 from exporter.collectors.gpu.vendor_gpus import DUE_SECS, VendorGpus
 from exporter.collectors.pcie.address import is_pci_address
@@ -87,14 +86,13 @@ class OtherVendorGpus(VendorGpus):
     """The GPUs of a vendor that one reader asks; what breaks costs this vendor only."""
 
     def __init__(self, parts: Parts, reader: VendorBackend, publish: Callable[[], None]) -> None:
-        ctx, config = parts.ctx, parts.ctx.config
-        ttl = CacheTtl(config.gpu.cache_ttl_secs, config.gpu.dynamic_ttl_secs)
+        interval_secs = parts.ctx.config.metrics.collect_interval_secs
         super().__init__(
+            parts.ctx,
+            parts.vendor.vendor,
             GpuBackend(parts.vendor.backend, "pending"),
-            GpuCache(ttl, vendor=parts.vendor.vendor, sees_host_pids=ctx.sees_host_pids),
-            boottime=ctx.boottime,
-            publish=publish,
-            due_secs=max(DUE_SECS, DUE_SECS * config.metrics.collect_interval_secs),
+            publish,
+            due_secs=max(DUE_SECS, DUE_SECS * interval_secs),
         )
         self.reader = reader
 

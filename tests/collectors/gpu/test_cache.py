@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from exporter.collectors.gpu.backend import GpuAnswer, GpuProblem
-from exporter.collectors.gpu.cache import CacheTtl, GpuCache
+from exporter.collectors.gpu.cache import GpuCache
 from exporter.collectors.gpu.values import Gpu, GpuProcess, GpuState
+from exporter.config import GpuConfig
 
 CARDS = tuple(
     Gpu(n, f"GPU-{n}", "H100", pci_bus_id=f"0000:0{n}:00.0", architecture="Hopper")
@@ -14,7 +15,7 @@ CARDS = tuple(
 
 def cache_after(*answers: GpuAnswer) -> dict[str, GpuState]:
     """The states by UUID after three healthy cards and then these answers, a second apart."""
-    cache = GpuCache(CacheTtl(300, 300), vendor="nvidia")
+    cache = GpuCache(GpuConfig(), vendor="nvidia")
     for moment, answer in enumerate((GpuAnswer(CARDS), *answers)):
         cache.take(answer, moment)
     return {state.gpu.uuid: state for state in cache.states(len(answers))}
@@ -71,7 +72,7 @@ def test_identity_that_is_not_said_again_is_kept() -> None:
 
 def test_a_gpu_that_sleeps_is_up_and_says_nothing_that_moves() -> None:
     """Known or not, it is neither lost nor shown with what it said when it was awake."""
-    cache = GpuCache(CacheTtl(300, 300), vendor="nvidia")
+    cache = GpuCache(GpuConfig(), vendor="nvidia")
     warm = Gpu(
         0, "GPU-0", "H", pci_bus_id="0000:18:00.0", temperature_celsius=60, memory_total_bytes=8
     )
@@ -96,7 +97,7 @@ def test_a_gpu_that_sleeps_is_up_and_says_nothing_that_moves() -> None:
 
 def test_a_gpu_that_was_warm_is_not_at_zero() -> None:
     """45, 0, 0, 45 degrees: the zeros are left out and counted; after 20 and less 0 may be true."""
-    cache = GpuCache(CacheTtl(300, 300), vendor="nvidia")
+    cache = GpuCache(GpuConfig(), vendor="nvidia")
     shown = []
     for moment, celsius in enumerate((45, 0, 0, 45, 12, 0, 20, 0, 21, 0)):
         gpu = Gpu(0, "GPU-0", "H", temperature_celsius=celsius)
@@ -109,7 +110,7 @@ def test_a_gpu_that_was_warm_is_not_at_zero() -> None:
 
 def test_a_lost_gpu_that_slept_before_is_not_up_when_its_reading_expires() -> None:
     """Suspended, then lost, then expired: it is down all the time since it was lost."""
-    cache = GpuCache(CacheTtl(300, 300), vendor="nvidia")
+    cache = GpuCache(GpuConfig(), vendor="nvidia")
     gpu = Gpu(0, "GPU-0", "H100", pci_bus_id="0000:01:00.0")
     cache.take(GpuAnswer((gpu,)), 0.0)
     cache.take(GpuAnswer((), (GpuProblem("suspended", index=0),)), 10.0)
@@ -125,11 +126,11 @@ def test_a_list_that_shows_only_our_own_processes_is_unknown_when_empty() -> Non
     """A GPU at 97 % in a pod without the host's pids is in use, though nobody is listed on it."""
     busy = Gpu(0, "GPU-0", "H100", utilization_percent=97.0, processes=())
     listed = Gpu(1, "GPU-1", "H100", processes=(GpuProcess(7, "compute"),))
-    cache = GpuCache(CacheTtl(300, 300), vendor="nvidia", sees_host_pids=False)
+    cache = GpuCache(GpuConfig(), vendor="nvidia", sees_host_pids=False)
     cache.take(GpuAnswer((busy, listed)), 1.0)
     states = {state.gpu.uuid: state.gpu for state in cache.states(1.0)}
     assert (states["GPU-0"].processes, states["GPU-0"].is_used) == (None, True)
     assert states["GPU-1"].processes == listed.processes
-    honest = GpuCache(CacheTtl(300, 300), vendor="nvidia")
+    honest = GpuCache(GpuConfig(), vendor="nvidia")
     honest.take(GpuAnswer((busy,)), 1.0)
     assert honest.states(1.0)[0].gpu.is_used is False

@@ -11,11 +11,12 @@ from exporter import collectors
 from exporter.collectors.everything import KINDS
 from exporter.collectors.gpu import backend, cache, nvml, quarantine, source
 from exporter.collectors.gpu.backend import GpuAnswer, GpuProblem
-from exporter.collectors.gpu.cache import CacheTtl, GpuCache
+from exporter.collectors.gpu.cache import GpuCache
 from exporter.collectors.gpu.nvml_probe import gpus as nvml_gpus
 from exporter.collectors.gpu.nvml_probe import library
 from exporter.collectors.gpu.smi import output as smi_output
 from exporter.collectors.gpu.values import EXPIRED, Gpu, GpuBackend, Gpus
+from exporter.config import GpuConfig
 from exporter.faults.engine import RuleEngine
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault
@@ -68,7 +69,7 @@ def test_a_gpu_that_is_not_up_is_a_fault_within_half_a_minute(reason: str, befor
 
 def told(reason: str, *, is_known: bool) -> tuple[Fault, ...]:
     """The faults of a node on which one of two GPUs is down for this reason."""
-    kept = GpuCache(CacheTtl(all_secs=300, dynamic_secs=300), vendor="nvidia")
+    kept = GpuCache(GpuConfig(), vendor="nvidia")
     engine = RuleEngine(BOOK, KINDS, lambda: 0.0, "")
     well, ill = (Gpu(n, f"GPU-{n}", "H100", pci_bus_id=f"0000:0{n}:00.0") for n in range(2))
     if is_known:
@@ -86,7 +87,7 @@ def told(reason: str, *, is_known: bool) -> tuple[Fault, ...]:
 def test_two_gpus_that_never_answered_are_two_faults() -> None:
     """Neither has a UUID: each is known by its address, or by its place."""
     engine = RuleEngine(BOOK, KINDS, lambda: 0.0, "")
-    kept = GpuCache(CacheTtl(all_secs=300, dynamic_secs=300), vendor="nvidia")
+    kept = GpuCache(GpuConfig(), vendor="nvidia")
     kept.take(GpuAnswer((), (GpuProblem("crashes", None, 0), GpuProblem("crashes", None, 1))), 0.0)
     gpus = Gpus(GpuBackend("nvml", "ok", nvml_up=True), kept.states(0.0))
     conclusions = engine.conclude(Snapshot("n", 1, 1.7e9, 0.0, 0.0, {Gpus: gpus}))

@@ -7,9 +7,10 @@ import pytest
 
 from exporter.collectors.everything import rule_book
 from exporter.collectors.gpu.backend import GpuAnswer
-from exporter.collectors.gpu.cache import CacheTtl, GpuCache
+from exporter.collectors.gpu.cache import GpuCache
 from exporter.collectors.gpu.tools import TEXTS, text_of
 from exporter.collectors.gpu.values import Gpu
+from exporter.config import GpuConfig
 from exporter.faults.expr.syntax import Name
 from exporter.reports import remedies
 from exporter.reports.remedies import Remedy
@@ -100,7 +101,7 @@ def test_a_gpu_is_reset_by_the_tool_of_its_vendor(vendor: str, command: str, not
 
 def test_no_lost_gpu_is_reset_by_the_number_of_another() -> None:
     """The driver numbers anew the GPUs that are left when it is loaded without one of them."""
-    cache = GpuCache(CacheTtl(300, 300), vendor="nvidia")
+    cache = GpuCache(GpuConfig(), vendor="nvidia")
     lost, kept = (Gpu(n, f"GPU-{n}", "n", pci_bus_id=f"0000:0{n}:00.0") for n in range(2))
     cache.take(GpuAnswer((lost, kept)), 1.0)
     cache.take(GpuAnswer((replace(kept, index=0),)), 2.0)
