@@ -63,14 +63,10 @@ class NvmlLibrary:
                 raise TimeoutError(f"{function} was not called {count} times in {timeout_secs} s")
             time.sleep(0.01)
 
-    def raise_xid(self, xid: int, card: int = 0) -> None:
+    def raise_xid(self, xid: int, card: int = 0, instances: str = "") -> None:
         """Let the driver report this Xid to whoever waits for events by now."""
-        self.raise_event("xid", xid, card)
-
-    def raise_event(self, kind: str, data: int, card: int = 0) -> None:
-        """Let the driver report an event: xid, single_bit, double_bit, pstate, clock, mig."""
         with self.events.open("a") as file:
-            file.write(f"{card} {kind} {data}\n")
+            file.write(f"{card} xid {xid} {instances}\n")
 
 
 def write_scenario(path: Path, lines: Iterable[str], capture: str | None = None) -> None:

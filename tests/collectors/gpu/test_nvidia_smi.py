@@ -69,19 +69,6 @@ def way(nvidia_smi: NvidiaSmi, children: Children) -> Asked:
     return Asked(nvidia_smi, children)
 
 
-async def test_a_pass(way: Asked) -> None:
-    """Every GPU with its values and its processes."""
-    answer = await way.ask()
-    assert answer.driver_version == "550.1"
-    first, second = answer.gpus
-    assert (first.index, first.uuid, first.name) == (0, "GPU-0", "NVIDIA H100")
-    assert (first.pci_bus_id, first.temperature_celsius) == ("0000:00:00.0", 40)
-    assert first.memory_free_bytes == (80 - 1) * 2**30 - 512 * 2**20
-    assert first.processes == ()
-    processes = [(p.pid, p.used_memory_bytes) for p in second.processes or ()]
-    assert processes == [(4242, 2**30), (4243, None)]
-
-
 async def test_it_is_run_without_a_shell_and_without_our_surroundings(way: Asked) -> None:
     """A fixed argument vector, the language of programs, and nothing on the loader's path."""
     await way.ask()
@@ -317,14 +304,6 @@ async def test_garbage(way: Asked, tmp_path: Path) -> None:
     (tmp_path / "garbage").write_bytes(os.urandom(65536) + b"\n, , , \n<gpu>1</gpu>\n")
     way.say(f"smi.1 = print_file {tmp_path / 'garbage'}", "smi.2 = exit 0")
     assert await way.reason() == "garbage"
-
-
-async def test_processes_that_cannot_be_asked_for_cost_only_themselves(way: Asked) -> None:
-    """GPUs are there, their processes unknown: not none."""
-    way.say(*CARDS, "compute_processes = error 4")
-    first, second = (await way.ask()).gpus
-    assert first.processes is None
-    assert second.processes is None
 
 
 async def test_names_and_numbers_of_all_kinds(way: Asked) -> None:

@@ -457,22 +457,6 @@ async def test_a_library_that_leaks_is_replaced(way: Asked) -> None:
     assert way.probe.restarts >= 1
 
 
-async def test_an_xid_is_said_the_moment_it_occurs(way: Asked) -> None:
-    """A line of its own, with the GPU, between two passes."""
-    way.say(*CARDS, "event_types = 0x39f")
-    await way.ask()
-    way.nvml.wait_for_call("nvmlEventSetWait_v2", count=2)
-    way.nvml.raise_xid(79, card=1)
-    child = way.probe._child
-    assert child is not None
-    for _ in range(200):
-        if way.events:
-            break
-        await child.gone_within(0.05)
-    (event,) = way.events
-    assert (event["event"], event["xid"], event["uuid"], event["index"]) == ("xid", 79, "GPU-1", 1)
-
-
 async def test_impossible_values_are_absent_and_counted(way: Asked) -> None:
     """All-ones, a terawatt, more than all: never shown, never 0."""
     way.say(
@@ -595,8 +579,7 @@ async def test_an_xid_of_an_instance_names_both_its_instances(way: Asked) -> Non
     way.say(*CARDS, "event_types = 8")
     await way.ask()
     way.nvml.wait_for_call("nvmlEventSetWait_v2", count=2)
-    with way.nvml.events.open("a") as file:
-        file.write("1 xid 31 3 1\n")
+    way.nvml.raise_xid(31, card=1, instances="3 1")
     await until(lambda: bool(way.events))
     (event,) = way.events
     told = (event["uuid"], event["xid"], event["gpu_instance"], event["compute_instance"])

@@ -6,6 +6,7 @@ from exporter.collectors.gpu.backend import GpuProblem
 from exporter.collectors.gpu.smi.fields import absence, number
 from exporter.collectors.gpu.smi.output import (
     failed_handles,
+    needs_names,
     parse_document,
     parse_list,
     reason_of_failure,
@@ -86,6 +87,11 @@ def test_the_list_names_the_mig_devices_of_the_document() -> None:
         ("1g.10gb", 9),
         ("1g.10gb", 10),
     ]
+    assert needs_names(document, {})
+    assert not needs_names(document, names)
+    (unnamed,) = parse_document(document).gpus
+    told = {(mig.profile, mig.mig_uuid) for mig in unnamed.mig_instances or ()}
+    assert told == {("unknown", "")}
 
 
 @pytest.mark.parametrize(("name", "reason"), REASONS.items(), ids=REASONS)

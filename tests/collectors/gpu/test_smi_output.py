@@ -3,15 +3,13 @@
 import pytest
 
 from exporter.collectors.gpu.backend import GpuAnswer
-from exporter.collectors.gpu.smi.fields import CELLS, absence, number, whole
+from exporter.collectors.gpu.smi.fields import CELLS, absence, number
 from exporter.collectors.gpu.smi.output import (
     failed_handles,
-    needs_names,
     parse_document,
-    parse_list,
     reason_of_failure,
 )
-from exporter.collectors.gpu.values import Gpu, MigInstance
+from exporter.collectors.gpu.values import Gpu
 from tests.collectors.gpu.smi_documents import gpu_xml, log_xml, read
 
 ABSENT = (
@@ -34,23 +32,6 @@ def one(**cells: str) -> Gpu:
     """The GPU of a document of one."""
     (gpu,) = parsed(gpu_xml(0, **cells)).gpus
     return gpu
-
-
-def test_an_element_becomes_a_gpu() -> None:
-    """Numbers in base units, the name as it is."""
-    gpu = one(
-        temperature__gpu_temp="41 C",
-        fb_memory_usage__used="512 MiB",
-        gpu_power_readings__average_power_draw="71.25 W",
-        clocks__sm_clock="1980 MHz",
-        pci__pci_gpu_link_info__link_widths__current_link_width="16x",
-        performance_state="P8",
-    )
-    assert (gpu.index, gpu.uuid, gpu.name) == (0, "GPU-0", "NVIDIA H100")
-    assert (gpu.temperature_celsius, gpu.power_draw_watts) == (41, 71.25)
-    assert gpu.memory_used_bytes == 512 * 1024 * 1024
-    assert gpu.clock_hertz == (("sm", 1.98e9),)
-    assert (gpu.pcie_link_width, gpu.performance_state) == (16, 8)
 
 
 @pytest.mark.parametrize("spelling", ABSENT)
@@ -142,42 +123,6 @@ def test_ecc_errors_are_summed_over_places() -> None:
     assert one(ecc_errors__volatile=both).ecc_errors_total is None
 
 
-MIG = (
-    "<mig_device><index>1</index><gpu_instance_id>3</gpu_instance_id>"
-    "<compute_instance_id>1</compute_instance_id><fb_memory_usage><total>20 MiB</total>"
-    "<used>17 MiB</used></fb_memory_usage></mig_device>"
-)
-LIST = (
-    "GPU 0: NVIDIA H100 (UUID: GPU-0)\n"
-    "  MIG 3g.40gb     Device  0: (UUID: MIG-a)\n"
-    "  MIG 2g.20gb     Device  1: (UUID: MIG-b)\n"
-)
-
-
-def test_mig_devices_are_named_by_the_list() -> None:
-    """The document has their ids and memory, `nvidia-smi -L` their UUIDs and profiles."""
-    document = read(log_xml(gpu_xml(0, mig_mode__current_mig="Enabled", mig_devices=MIG)))
-    names = parse_list(LIST)
-    assert needs_names(document, {})
-    assert not needs_names(document, names)
-    (gpu,) = parse_document(document, names=names).gpus
-    mebibyte = 1024 * 1024
-    assert gpu.mig_instances == (
-        MigInstance(3, 1, "MIG-b", "2g.20gb", 20 * mebibyte, 17 * mebibyte),
-    )
-    (unnamed,) = parse_document(document).gpus
-    assert unnamed.mig_instances == (
-        MigInstance(3, 1, "", "unknown", 20 * mebibyte, 17 * mebibyte),
-    )
-
-
-def test_processes_that_are_not_listed_are_not_none() -> None:
-    """A document without the list says nothing about processes; an empty list says none."""
-    assert one().processes is None
-    (gpu,) = parse_document(read(log_xml(gpu_xml(0, processes="")))).gpus
-    assert gpu.processes == ()
-
-
 def test_versions_are_read_under_their_new_names() -> None:
     """Drivers from 610 on tell those of the kernel-mode and of the user-mode driver."""
     old = "<driver_version>550.1</driver_version>"
@@ -220,16 +165,26 @@ def test_processes_of_a_gpu() -> None:
     assert (last.gpu_instance, last.compute_instance) == (3, 1)
 
 
+@pytest.mark.parametrize(
+    ("cells", "processes"),
+    [
+        ({}, None),
+        ({"processes": "Insufficient Permissions"}, None),
+        ({"processes": ""}, ()),
+        ({"processes": "\n"}, ()),
+    ],
+)
+def test_processes_that_cannot_be_seen_are_not_none(
+    cells: dict[str, str], processes: tuple[()] | None
+) -> None:
+    """Without the list, or with a word in its place, nothing is known; an empty list says none."""
+    assert one(**cells).processes == processes
+
+
 @pytest.mark.parametrize("pid", ["0", "-1", "[Insufficient Permissions]", ""])
 def test_a_process_without_a_pid_means_that_they_cannot_be_seen(pid: str) -> None:
     """The list is not known: neither empty nor of a process 0."""
     assert processes_of(f"<pid>{pid}</pid>", "<pid>7</pid>").processes is None
-
-
-def test_processes_that_may_not_be_seen_are_not_none() -> None:
-    """A word in place of the list is no empty list."""
-    assert one(processes="Insufficient Permissions").processes is None
-    assert one(processes="\n").processes == ()
 
 
 LOST = "Unable to determine the device handle for GPU"
@@ -366,10 +321,3 @@ REASONS = [
 def test_failures_are_told_apart(code: int, text: str, reason: str | None) -> None:
     """By their sentence first, by their exit code where there is none."""
     assert reason_of_failure(code, text) == reason
-
-
-def test_whole_numbers_and_absence() -> None:
-    """Counts are whole, and a value is not taken for an absence."""
-    assert whole("12") == 12
-    assert absence("0") is None
-    assert absence("[GPU requires reset]") == "reset_required"
