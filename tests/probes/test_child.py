@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.collectors.gpu.smi.orphans import Orphans
+from exporter.collectors.gpu.smi.program import Orphans
 from exporter.probes.child import Children, Command, adopted, reap, run_once
 
 pytestmark = pytest.mark.system

@@ -13,8 +13,7 @@ from exporter.collectors.gpu.nvidia import NO_DRIVER, NvidiaGpus, bound_gpus
 from exporter.collectors.gpu.nvml import build_nvml
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
-from exporter.collectors.gpu.xids.nvml_events import GpuEvents
-from exporter.collectors.gpu.xids.store import XidStore
+from exporter.collectors.gpu.xids.nvml_events import GpuEvents, XidStore
 from exporter.model.reading import Reading
 from exporter.reading.context import SourceContext
 from exporter.reading.files import is_there

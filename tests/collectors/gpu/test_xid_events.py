@@ -1,7 +1,8 @@
-"""Xids that NVML reports: counted, kept, and joined with those of the kernel log."""
+"""Xids that NVML reports: counted, kept on slow disks too, and joined with the kernel log's."""
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -10,13 +11,13 @@ import pytest
 
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState, GpuXid
 from exporter.collectors.gpu.xids.families import FAMILIES
-from exporter.collectors.gpu.xids.nvml_events import MAX_EVENTS, MAX_XIDS, GpuEvents
-from exporter.collectors.gpu.xids.store import XidStore
+from exporter.collectors.gpu.xids.nvml_events import MAX_EVENTS, MAX_XIDS, GpuEvents, XidStore
 from exporter.collectors.kernel_log.values import KernelLog, XidCount
 from exporter.exposition.render import Format, render
 from exporter.model.event import EventType
 from exporter.model.snapshot import Snapshot
 from exporter.state import BOOT_ID
+from tests.fakes.source_context import call_now
 
 T = TypeVar("T")
 
@@ -43,23 +44,18 @@ def test_an_xid_is_counted_kept_and_told_at_once() -> None:
     assert dict(second.fields) == {"code": "79", "gpu_instance": "1", "compute_instance": "0"}
 
 
-async def call_here(function: Callable[[], T]) -> T:
-    """Calls a blocking function on the spot."""
-    return function()
-
-
 async def kept_in(folder: Path, boot_id: str) -> GpuEvents:
     """The events of a process that has just started in this boot, with what was kept."""
     proc = folder / "proc"
     (proc / BOOT_ID).parent.mkdir(parents=True, exist_ok=True)
     (proc / BOOT_ID).write_text(boot_id)
-    events = GpuEvents(lambda: 1000.0, lambda: 50.0, XidStore(folder, proc, call_here))
+    events = GpuEvents(lambda: 1000.0, lambda: 50.0, XidStore(folder, proc, call_now))
     await events.load()
     return events
 
 
-async def _written() -> None:
-    for _ in range(3):
+async def _rest() -> None:
+    for _ in range(10):
         await asyncio.sleep(0)
 
 
@@ -68,9 +64,9 @@ async def test_xids_survive_a_restart_of_the_program_and_not_of_the_node(tmp_pat
     first = await kept_in(tmp_path, "this boot")
     first.take({**XID, "gpu_instance": 3, "compute_instance": 1})
     first.take({**XID, "xid": 31})
-    await _written()
+    await _rest()
     first.take({**XID, "xid": 31})  # a while after the first was written
-    await _written()
+    await _rest()
     second = await kept_in(tmp_path, "this boot")
     assert second.xids == first.xids
     assert second.events == first.events
@@ -108,7 +104,7 @@ async def test_a_file_that_cannot_be_understood_costs_only_what_was_kept(
     events = await kept_in(tmp_path, "b")
     events.take(dict(XID))
     assert [xid.count for xid in events.xids] == [1]
-    await _written()
+    await _rest()
     assert (await kept_in(tmp_path, "b")).xids == events.xids
 
 
@@ -165,3 +161,84 @@ def test_what_both_ways_report_is_counted_once() -> None:
         'xid="48"} 10',
         'xid="79"} 30',
     ]
+
+
+class Disk:
+    """Answers at once, or while it is slow when it is let."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.is_quick = asyncio.Event()
+        self.is_quick.set()
+
+    async def __call__(self, function: Callable[[], T]) -> T:
+        self.calls += 1
+        await self.is_quick.wait()
+        return function()
+
+
+def store_in(folder: Path, disk: Disk) -> XidStore:
+    """A store of this boot in this folder."""
+    (folder / BOOT_ID).parent.mkdir(parents=True)
+    (folder / BOOT_ID).write_text("boot")
+    return XidStore(folder, folder, disk)
+
+
+def numbers(content: Mapping[str, Any]) -> list[int]:
+    """What these tests keep."""
+    return list(content["numbers"])
+
+
+async def test_writes_wait_for_each_other_and_only_the_newest_is_written(tmp_path: Path) -> None:
+    """However many come while the disk is slow, two writes: that under way, and the last."""
+    disk = Disk()
+    store = store_in(tmp_path, disk)
+    await store.load(numbers)
+    disk.calls = 0
+    disk.is_quick.clear()
+    for number in range(1, 50):
+        store.save({"numbers": [number]})
+        await asyncio.sleep(0)
+    assert disk.calls == 1
+    disk.is_quick.set()
+    await _rest()
+    assert disk.calls == 2
+    assert json.loads((tmp_path / "xids.json").read_text())["numbers"] == [49]
+    store.save({"numbers": [50]})
+    await _rest()
+    assert await store_again(tmp_path, disk).load(numbers) == [50]
+
+
+def store_again(folder: Path, disk: Disk) -> XidStore:
+    """The store of the next process of this boot."""
+    return XidStore(folder, folder, disk)
+
+
+async def test_nothing_is_written_before_what_was_kept_is_read(tmp_path: Path) -> None:
+    """What comes before it is written with what comes next: it does not replace what was kept."""
+    disk = Disk()
+    store = store_in(tmp_path, disk)
+    store.save({"numbers": [1]})
+    await _rest()
+    assert disk.calls == 0
+    assert await store.load(numbers) is None
+    store.save({"numbers": [1, 2]})
+    await _rest()
+    assert await store_again(tmp_path, disk).load(numbers) == [1, 2]
+
+
+async def test_what_a_full_disk_refused_is_written_with_what_comes_next(tmp_path: Path) -> None:
+    """The file before it stays whole; nothing of it raises."""
+    disk = Disk()
+    store = store_in(tmp_path, disk)
+    await store.load(numbers)
+    store.save({"numbers": [1]})
+    await _rest()
+    (tmp_path / ".xids.json.new").mkdir()  # the place of the new text is taken
+    store.save({"numbers": [1, 2]})
+    await _rest()
+    assert await store_again(tmp_path, disk).load(numbers) == [1]
+    (tmp_path / ".xids.json.new").rmdir()
+    store.save({"numbers": [1, 2, 3]})
+    await _rest()
+    assert await store_again(tmp_path, disk).load(numbers) == [1, 2, 3]

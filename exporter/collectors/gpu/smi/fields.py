@@ -289,25 +289,20 @@ CELLS = (
     Cell("gsp_enabled", ("gsp_firmware_version",), bool),  # it is printed only where it runs
 )
 
+_ECC_PARTS = {
+    "corrected": (("sram_correctable", "dram_correctable"), ("single_bit/total",)),
+    "uncorrected": (
+        ("sram_uncorrectable_parity", "sram_uncorrectable_secded", "dram_uncorrectable"),
+        ("sram_uncorrectable", "dram_uncorrectable"),
+        ("double_bit/total",),
+    ),
+}
 ECC_SUMS = tuple(
     (
         (error_type, counter),
-        tuple(
-            tuple(f"ecc_errors/{counter}/{name}" for name in names)
-            for names in (*newer, (f"{older}/total",))
-        ),
+        tuple(tuple(f"ecc_errors/{counter}/{name}" for name in names) for names in sums),
     )
     for counter in ("volatile", "aggregate")
-    for error_type, older, newer in (
-        ("corrected", "single_bit", (("sram_correctable", "dram_correctable"),)),
-        (
-            "uncorrected",
-            "double_bit",
-            (
-                ("sram_uncorrectable_parity", "sram_uncorrectable_secded", "dram_uncorrectable"),
-                ("sram_uncorrectable", "dram_uncorrectable"),
-            ),
-        ),
-    )
+    for error_type, sums in _ECC_PARTS.items()
 )
 """By error type and counter: the sets of elements whose sum is the total, newest first."""

@@ -4,13 +4,16 @@ Texts: https://docs.nvidia.com/deploy/nvidia-smi/
 """
 
 import asyncio
+import ctypes
+import os
 import re
+import signal
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.gpu.backend import BackendError, Deadline, GpuAnswer, GpuProblem
-from exporter.collectors.gpu.smi.orphans import Orphans
 from exporter.collectors.gpu.smi.output import (
     WARNING_CODE,
     MigNamesByPlace,
@@ -26,7 +29,7 @@ from exporter.collectors.pcie.address import pci_address
 from exporter.config import GpuConfig
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing
-from exporter.probes.child import Children, Command, Finished, run_once
+from exporter.probes.child import Children, Command, Finished, adopted, reap, run_once
 from exporter.probes.trusted_program import first_trustworthy, paths_in
 from exporter.record import dataclass
 
@@ -34,6 +37,8 @@ PROGRAM = "nvidia-smi"
 OUTPUT_LIMIT_BYTES = 4 * 1024 * 1024
 LIST_LIMIT_BYTES = 256 * 1024
 _INFOROM = re.compile(r"infoROM is corrupted at gpu ([0-9a-fA-F:.]{7,20})", re.IGNORECASE)
+PR_SET_CHILD_SUBREAPER = 36
+MAX_ORPHANS = 1000
 MAX_RETRIES = 16
 """So many GPUs that cannot be opened are left out in one pass, one run for each."""
 
@@ -55,6 +60,38 @@ class Run:
     def reason(self) -> str | None:
         """Why it failed, in one word; None for a good run."""
         return self.finished.problem or reason_of_failure(self.finished.code, self.text)
+
+
+class Orphans:
+    """Adopts orphans of our children (prctl(2)), as long as wanted.
+
+    A child of ours that we did not start was adopted.
+    """
+
+    _is_adopting = False
+
+    def adopt(self, *, wanted: bool = True) -> None:
+        """Become the parent of orphaned descendants, or no longer."""
+        if wanted != self._is_adopting:
+            self._is_adopting = wanted
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0)
+
+    def end(self, program: str) -> None:
+        """Kill adopted processes of this program, and reap ended ones."""
+        name = program[:15]  # the kernel keeps 15 characters
+        found = adopted()[:MAX_ORPHANS]
+        for pid in found:
+            if _name(pid) == name:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+        reap(found)
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""  # the process has ended
 
 
 class NvidiaSmiBackend:
