@@ -70,17 +70,17 @@ class Device:
         self.turns.append(asyncio.get_running_loop().time())
 
 
-def follow(story: Callable[[Device], Awaitable[None]]) -> None:
-    """Run it in virtual time."""
+def following(story: Callable[[Device], Awaitable[None]]) -> Callable[[], None]:
+    """Make a test that plays the story with a device, in virtual time."""
 
-    async def whole() -> None:
+    async def play() -> None:
         device = Device()
         try:
             await story(device)
         finally:
             device.close()
 
-    run_virtually(whole())
+    return lambda: run_virtually(play())
 
 
 def gaps(moments: list[float]) -> list[float]:
@@ -88,15 +88,12 @@ def gaps(moments: list[float]) -> list[float]:
     return [round(later - earlier, 6) for earlier, later in pairwise(moments)]
 
 
-def test_a_log_that_drips_is_read_twenty_times_a_second_at_most() -> None:
+@following
+async def test_a_log_that_drips_is_read_twenty_times_a_second_at_most(device: Device) -> None:
     """What comes within a twentieth of a second is read together."""
-
-    async def story(device: Device) -> None:
-        device.follower.watch()
-        await asyncio.sleep(1)
-        assert set(gaps(device.turns)) == {0.05}
-
-    follow(story)
+    device.follower.watch()
+    await asyncio.sleep(1)
+    assert set(gaps(device.turns)) == {0.05}
 
 
 @pytest.mark.parametrize(
@@ -111,82 +108,67 @@ def test_a_device_that_gives_nothing_is_tried_again(at_end: bytes | OSError, pau
         await asyncio.sleep(20)
         assert set(gaps(device.turns)) == {pause}
 
-    follow(story)
+    following(story)()
 
 
-def test_a_device_that_works_again_has_no_error_any_more() -> None:
+@following
+async def test_a_device_that_works_again_has_no_error_any_more(device: Device) -> None:
     """The reason is shown as long as it holds."""
-
-    async def story(device: Device) -> None:
-        device.records = [OSError(errno.EIO, "broken")]
-        device.follower.watch()
-        await asyncio.sleep(1)
-        assert device.follower.error == "the kernel log cannot be read: broken"
-        await asyncio.sleep(5)
-        assert device.follower.error is None
-
-    follow(story)
+    device.records = [OSError(errno.EIO, "broken")]
+    device.follower.watch()
+    await asyncio.sleep(1)
+    assert device.follower.error == "the kernel log cannot be read: broken"
+    await asyncio.sleep(5)
+    assert device.follower.error is None
 
 
-def test_what_appears_while_we_look_tells_the_time() -> None:
+@following
+async def test_what_appears_while_we_look_tells_the_time(device: Device) -> None:
     """Once the log has been read to its end a record is of now, whatever its stamp."""
-
-    async def story(device: Device) -> None:
-        device.follower.watch()
-        await asyncio.sleep(0.01)
-        device.records = [kmsg(XID, stamp=100.0)]
-        await asyncio.sleep(0.1)
-        (event,) = device.pipeline.counters.ring.events()
-        assert event.boottime == BOOTTIME
-
-    follow(story)
+    device.follower.watch()
+    await asyncio.sleep(0.01)
+    device.records = [kmsg(XID, stamp=100.0)]
+    await asyncio.sleep(0.1)
+    (event,) = device.pipeline.counters.ring.events()
+    assert event.boottime == BOOTTIME
 
 
-def test_an_interrupted_read_is_no_error() -> None:
+@following
+async def test_an_interrupted_read_is_no_error(device: Device) -> None:
     """A signal or an overwritten ring: reading goes on in the same turn."""
-
-    async def story(device: Device) -> None:
-        device.records = [OSError(errno.EINTR, "signal"), OSError(errno.EPIPE, "x"), kmsg(XID)]
-        device.follower.watch()
-        await asyncio.sleep(0.01)
-        assert device.pipeline.counters.kinds == {"xid": 1}
-        assert not device.pipeline.counters.rejected
-
-    follow(story)
+    device.records = [OSError(errno.EINTR, "signal"), OSError(errno.EPIPE, "x"), kmsg(XID)]
+    device.follower.watch()
+    await asyncio.sleep(0.01)
+    assert device.pipeline.counters.kinds == {"xid": 1}
+    assert not device.pipeline.counters.rejected
 
 
-def test_a_log_that_is_long_at_the_start_is_read_for_a_second_only() -> None:
+@following
+async def test_a_log_that_is_long_at_the_start_is_read_for_a_second_only(device: Device) -> None:
     """The rest follows turn by turn, so that the first collection does not wait for it."""
-
-    async def story(device: Device) -> None:
-        device.records = [kmsg("noise", sequence=n) for n in range(1, 3000)]
-        device.cost_secs = 1 / TURN_RECORDS / 4  # four turns take a second
-        await device.follower.replay()
-        assert device.pipeline.counters.records == 4 * TURN_RECORDS
-        device.cost_secs = 0.0
-        device.follower.watch()
-        await asyncio.sleep(1)
-        assert device.pipeline.counters.records == 2999
-
-    follow(story)
+    device.records = [kmsg("noise", sequence=n) for n in range(1, 3000)]
+    device.cost_secs = 1 / TURN_RECORDS / 4  # four turns take a second
+    await device.follower.replay()
+    assert device.pipeline.counters.records == 4 * TURN_RECORDS
+    device.cost_secs = 0.0
+    device.follower.watch()
+    await asyncio.sleep(1)
+    assert device.pipeline.counters.records == 2999
 
 
-def test_a_flood_is_read_before_the_kernel_overwrites_it() -> None:
+@following
+async def test_a_flood_is_read_before_the_kernel_overwrites_it(device: Device) -> None:
     """What one turn finds is kept until it was looked at, though the ring has long moved on."""
-
-    async def story(device: Device) -> None:
-        device.records = [
-            kmsg("NVRM: Xid (PCI:0000:1b:00): 79, gone", sequence=number, stamp=number)
-            for number in range(20 * TURN_RECORDS)
-        ]
-        device.follower.watch()
-        await asyncio.sleep(0.06)
-        device.records.clear()
-        await asyncio.sleep(20)
-        assert device.pipeline.counters.kinds == {"xid": 20 * TURN_RECORDS}
-        assert device.pipeline.counters.lost == 0
-
-    follow(story)
+    device.records = [
+        kmsg("NVRM: Xid (PCI:0000:1b:00): 79, gone", sequence=number, stamp=number)
+        for number in range(20 * TURN_RECORDS)
+    ]
+    device.follower.watch()
+    await asyncio.sleep(0.06)
+    device.records.clear()
+    await asyncio.sleep(20)
+    assert device.pipeline.counters.kinds == {"xid": 20 * TURN_RECORDS}
+    assert device.pipeline.counters.lost == 0
 
 
 def test_a_device_that_only_overruns_is_left_alone_again() -> None:
@@ -201,37 +183,31 @@ def _overrun() -> bytes:
     raise OSError(errno.EPIPE, "overwritten")
 
 
-def test_what_was_there_at_the_start_is_finished_with_it() -> None:
+@following
+async def test_what_was_there_at_the_start_is_finished_with_it(device: Device) -> None:
     """A message whose further lines are not there is an event of the first reading."""
-
-    async def story(device: Device) -> None:
-        device.records = [kmsg(DECISION)]
-        await device.follower.replay()
-        assert device.pipeline.counters.kinds == {"oom_kill": 1}
-
-    follow(story)
+    device.records = [kmsg(DECISION)]
+    await device.follower.replay()
+    assert device.pipeline.counters.kinds == {"oom_kill": 1}
 
 
-def test_a_message_waits_a_fifth_of_a_second_for_its_last_line() -> None:
+@following
+async def test_a_message_waits_a_fifth_of_a_second_for_its_last_line(device: Device) -> None:
     """Each further line of the log gives it that time anew; then it is published."""
-
-    async def story(device: Device) -> None:
-        device.is_restless = False
-        device.follower.watch()
-        await asyncio.sleep(0.1)
-        device.print(DECISION)
-        for _ in range(4):
-            await asyncio.sleep(0.15)
-            assert device.pipeline.is_holding
-            device.print("noise")
-        turns = len(device.turns)
-        await asyncio.sleep(0.19)
-        assert not device.pipeline.counters.kinds
-        await asyncio.sleep(0.02)
-        assert device.pipeline.counters.kinds == {"oom_kill": 1}
-        assert len(device.turns) == turns + 2  # for the last line, and for what was finished
-
-    follow(story)
+    device.is_restless = False
+    device.follower.watch()
+    await asyncio.sleep(0.1)
+    device.print(DECISION)
+    for _ in range(4):
+        await asyncio.sleep(0.15)
+        assert device.pipeline.is_holding
+        device.print("noise")
+    turns = len(device.turns)
+    await asyncio.sleep(0.19)
+    assert not device.pipeline.counters.kinds
+    await asyncio.sleep(0.02)
+    assert device.pipeline.counters.kinds == {"oom_kill": 1}
+    assert len(device.turns) == turns + 2  # for the last line, and for what was finished
 
 
 @pytest.mark.parametrize("holding", [True, False])
@@ -248,18 +224,17 @@ def test_nothing_happens_after_the_end(holding: bool) -> None:  # noqa: FBT001 -
         await asyncio.sleep(60)
         assert len(device.turns) == turns
 
-    follow(story)
+    following(story)()
 
 
-def test_a_device_that_is_closed_while_it_is_watched_is_watched_no_more() -> None:
+@following
+async def test_a_device_that_is_closed_while_it_is_watched_is_watched_no_more(
+    device: Device,
+) -> None:
     """Its number may be another file's at once."""
-
-    async def story(device: Device) -> None:
-        device.follower.watch()
-        device.follower.close()
-        assert not asyncio.get_running_loop().remove_reader(device._reading)
-
-    follow(story)
+    device.follower.watch()
+    device.follower.close()
+    assert not asyncio.get_running_loop().remove_reader(device._reading)
 
 
 class Ring:

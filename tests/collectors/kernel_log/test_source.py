@@ -94,182 +94,160 @@ async def reading_of(source: KernelLogSource) -> KernelLog:
     return value
 
 
-def on_node(tmp_path: Path, scenario: Callable[[Node], Awaitable[None]]) -> None:
-    """Run the scenario in virtual time."""
-    node = Node(tmp_path)
+def on_node(story: Callable[[Node], Awaitable[None]]) -> Callable[[Path], None]:
+    """Make a test that plays the story on a node, in virtual time."""
 
-    async def play() -> None:
-        await scenario(node)
+    def test(tmp_path: Path) -> None:
+        node = Node(tmp_path)
 
-    try:
-        run_virtually(play())
-    finally:
-        node.close()
+        async def play() -> None:
+            await story(node)
+
+        try:
+            run_virtually(play())
+        finally:
+            node.close()
+
+    return test
 
 
-def test_what_is_there_is_read_and_what_comes_wakes_the_collector(tmp_path: Path) -> None:
+@on_node
+async def test_what_is_there_is_read_and_what_comes_wakes_the_collector(node: Node) -> None:
     """The log from before the start is in the first reading; a new event asks for publication."""
-
-    async def scenario(node: Node) -> None:
-        source = node.source()
-        node.print(XID, 1)
-        assert (await reading_of(source)).kinds == (("xid", 1),)
-        assert node.wakes == 0
-        node.print("nothing", 2)
-        await asyncio.sleep(0.5)
-        assert node.wakes == 0
-        node.print(XID, 3)
-        await asyncio.sleep(0.5)
-        assert node.wakes == 1
-        node.print("nothing", 4)
-        await asyncio.sleep(0.5)
-        assert node.wakes == 1  # it is asked for once
-        log = await reading_of(source)
-        assert (log.kinds, log.source, log.reason) == ((("xid", 2),), "kmsg", "ok")
-        await source.close()
-
-    on_node(tmp_path, scenario)
+    source = node.source()
+    node.print(XID, 1)
+    assert (await reading_of(source)).kinds == (("xid", 1),)
+    assert node.wakes == 0
+    node.print("nothing", 2)
+    await asyncio.sleep(0.5)
+    assert node.wakes == 0
+    node.print(XID, 3)
+    await asyncio.sleep(0.5)
+    assert node.wakes == 1
+    node.print("nothing", 4)
+    await asyncio.sleep(0.5)
+    assert node.wakes == 1  # it is asked for once
+    log = await reading_of(source)
+    assert (log.kinds, log.source, log.reason) == ((("xid", 2),), "kmsg", "ok")
+    await source.close()
 
 
-def test_a_message_of_several_lines_is_published_when_nothing_follows(tmp_path: Path) -> None:
+@on_node
+async def test_a_message_of_several_lines_is_published_when_nothing_follows(node: Node) -> None:
     """A decision waits a fifth of a second for its kill, and not longer."""
-
-    async def scenario(node: Node) -> None:
-        source = node.source()
-        await source.read()
-        node.print(DECISION, 1)
-        await asyncio.sleep(0.15)
-        assert node.wakes == 0
-        await asyncio.sleep(0.2)
-        assert node.wakes == 1
-        node.print(KILL, 1)
-        await asyncio.sleep(0.5)
-        assert (await reading_of(source)).kinds == (("oom_kill", 1),)
-        await source.close()
-
-    on_node(tmp_path, scenario)
+    source = node.source()
+    await source.read()
+    node.print(DECISION, 1)
+    await asyncio.sleep(0.15)
+    assert node.wakes == 0
+    await asyncio.sleep(0.2)
+    assert node.wakes == 1
+    node.print(KILL, 1)
+    await asyncio.sleep(0.5)
+    assert (await reading_of(source)).kinds == (("oom_kill", 1),)
+    await source.close()
 
 
-def test_a_restart_with_a_state_folder_goes_on_where_it_stopped(tmp_path: Path) -> None:
+@on_node
+async def test_a_restart_with_a_state_folder_goes_on_where_it_stopped(node: Node) -> None:
     """Counters continue, what came meanwhile is found, nothing is counted twice."""
-
-    async def scenario(node: Node) -> None:
-        first = node.source(state_dir=tmp_path)
-        node.print(XID, 1)
-        node.print(XID, 2)
-        await first.read()
-        await first.close()
-        for sequence in (1, 2, 3):
-            node.print(XID, sequence)
-        second = node.source(state_dir=tmp_path)
-        log = await reading_of(second)
-        assert (log.kinds, log.first_new_number) == ((("xid", 3),), 3)
-        assert [event.number for event in log.events] == [1, 2, 3]
-        await second.close()
-
-    on_node(tmp_path, scenario)
+    first = node.source(state_dir=node.folder)
+    node.print(XID, 1)
+    node.print(XID, 2)
+    await first.read()
+    await first.close()
+    for sequence in (1, 2, 3):
+        node.print(XID, sequence)
+    second = node.source(state_dir=node.folder)
+    log = await reading_of(second)
+    assert (log.kinds, log.first_new_number) == ((("xid", 3),), 3)
+    assert [event.number for event in log.events] == [1, 2, 3]
+    await second.close()
 
 
-def test_a_crash_loses_and_repeats_nothing_either(tmp_path: Path) -> None:
+@on_node
+async def test_a_crash_loses_and_repeats_nothing_either(node: Node) -> None:
     """Position and counters are saved together a second after a change, without being closed."""
-
-    async def scenario(node: Node) -> None:
-        first = node.source(state_dir=tmp_path)
-        await first.read()
-        node.print(XID, 1)
-        await asyncio.sleep(3)
-        node.print(XID, 2)
-        await asyncio.sleep(0.2)  # published, not saved yet
-        assert (await reading_of(first)).kinds == (("xid", 2),)
-        text = (tmp_path / "kernel_log.json").read_text()
-        await asyncio.sleep(1)
-        assert json.loads((tmp_path / "kernel_log.json").read_text())["kinds"] == {"xid": 2}
-        await first.close()
-        (tmp_path / "kernel_log.json").write_text(text)
-        for sequence in (1, 2):
-            node.print(XID, sequence)
-        second = node.source(state_dir=tmp_path)
-        assert (await reading_of(second)).kinds == (("xid", 2),)
-        await second.close()
-
-    on_node(tmp_path, scenario)
+    first = node.source(state_dir=node.folder)
+    await first.read()
+    node.print(XID, 1)
+    await asyncio.sleep(3)
+    node.print(XID, 2)
+    await asyncio.sleep(0.2)  # published, not saved yet
+    assert (await reading_of(first)).kinds == (("xid", 2),)
+    text = (node.folder / "kernel_log.json").read_text()
+    await asyncio.sleep(1)
+    assert json.loads((node.folder / "kernel_log.json").read_text())["kinds"] == {"xid": 2}
+    await first.close()
+    (node.folder / "kernel_log.json").write_text(text)
+    for sequence in (1, 2):
+        node.print(XID, sequence)
+    second = node.source(state_dir=node.folder)
+    assert (await reading_of(second)).kinds == (("xid", 2),)
+    await second.close()
 
 
-def test_where_the_boot_cannot_be_told_nothing_is_kept(tmp_path: Path) -> None:
+@on_node
+async def test_where_the_boot_cannot_be_told_nothing_is_kept(node: Node) -> None:
     """What was kept might be of any boot: the log is read anew each time."""
-
-    async def scenario(node: Node) -> None:
-        node.boot_id.write_text("")
-        source = node.source(state_dir=tmp_path)
-        node.print(XID, 1)
-        assert (await reading_of(source)).kinds == (("xid", 1),)
-        await source.close()
-        assert not (tmp_path / "kernel_log.json").exists()
-
-    on_node(tmp_path, scenario)
+    node.boot_id.write_text("")
+    source = node.source(state_dir=node.folder)
+    node.print(XID, 1)
+    assert (await reading_of(source)).kinds == (("xid", 1),)
+    await source.close()
+    assert not (node.folder / "kernel_log.json").exists()
 
 
-def test_another_boot_begins_anew(tmp_path: Path) -> None:
+@on_node
+async def test_another_boot_begins_anew(node: Node) -> None:
     """With a new boot id the old position and counters are nothing."""
-
-    async def scenario(node: Node) -> None:
-        first = node.source(state_dir=tmp_path)
-        node.print(XID, 7)
-        await first.read()
-        await first.close()
-        node.boot_id.write_text("another\n")
-        node.print(XID, 1)
-        second = node.source(state_dir=tmp_path)
-        log = await reading_of(second)
-        assert (log.kinds, log.first_new_number) == ((("xid", 1),), 1)
-        await second.close()
-
-    on_node(tmp_path, scenario)
+    first = node.source(state_dir=node.folder)
+    node.print(XID, 7)
+    await first.read()
+    await first.close()
+    node.boot_id.write_text("another\n")
+    node.print(XID, 1)
+    second = node.source(state_dir=node.folder)
+    log = await reading_of(second)
+    assert (log.kinds, log.first_new_number) == ((("xid", 1),), 1)
+    await second.close()
 
 
-def test_a_state_folder_that_cannot_be_written_costs_the_state_only(tmp_path: Path) -> None:
+@on_node
+async def test_a_state_folder_that_cannot_be_written_costs_the_state_only(node: Node) -> None:
     """Following goes on, and the reason is in the program's log."""
-
-    async def scenario(node: Node) -> None:
-        source = node.source(state_dir=tmp_path / "nowhere")
-        node.print(XID, 1)
-        assert (await reading_of(source)).kinds == (("xid", 1),)
-        await source.close()
-
-    on_node(tmp_path, scenario)
+    source = node.source(state_dir=node.folder / "nowhere")
+    node.print(XID, 1)
+    assert (await reading_of(source)).kinds == (("xid", 1),)
+    await source.close()
 
 
-def test_where_the_device_may_not_be_opened_syslog_is_read(tmp_path: Path) -> None:
+@on_node
+async def test_where_the_device_may_not_be_opened_syslog_is_read(node: Node) -> None:
     """The second choice gives the same events, with the reason why it is the second."""
     lines = [f"<4>[    1.000000] {XID}\n"]
 
     def klogctl(action: int, _size: int) -> bytes:
         return "".join(lines).encode() if action == 3 else b"65536"
 
-    async def scenario(node: Node) -> None:
-        source = node.source(klogctl, path=tmp_path / "missing")
-        log = await reading_of(source)
-        assert (log.kinds, log.source, log.reason) == ((("xid", 1),), "syslog", "no_device")
-        lines.append(f"<4>[    9.000000] {XID}\n")
-        await asyncio.sleep(1.5)
-        assert node.wakes == 1
-        assert (await reading_of(source)).kinds == (("xid", 2),)
-        await source.close()
-
-    on_node(tmp_path, scenario)
+    source = node.source(klogctl, path=node.folder / "missing")
+    log = await reading_of(source)
+    assert (log.kinds, log.source, log.reason) == ((("xid", 1),), "syslog", "no_device")
+    lines.append(f"<4>[    9.000000] {XID}\n")
+    await asyncio.sleep(1.5)
+    assert node.wakes == 1
+    assert (await reading_of(source)).kinds == (("xid", 2),)
+    await source.close()
 
 
-def test_where_neither_may_be_read_the_source_is_absent_with_a_reason(tmp_path: Path) -> None:
+@on_node
+async def test_where_neither_may_be_read_the_source_is_absent_with_a_reason(node: Node) -> None:
     """The reason starts with one word; a later read tries again."""
-
-    async def scenario(node: Node) -> None:
-        source = node.source(path=tmp_path / "missing")
-        for _ in range(2):
-            with pytest.raises(SourceAbsent, match=r"^no_permission: .*missing gave no_device"):
-                await source.read()
-        await source.close()
-
-    on_node(tmp_path, scenario)
+    source = node.source(path=node.folder / "missing")
+    for _ in range(2):
+        with pytest.raises(SourceAbsent, match=r"^no_permission: .*missing gave no_device"):
+            await source.read()
+    await source.close()
 
 
 @pytest.mark.parametrize("stand_in", ["/dev/null", "/dev"])
@@ -284,45 +262,39 @@ def test_what_lies_in_place_of_the_device_is_not_the_kernel_log(
             await source.read()
         await source.close()
 
-    on_node(tmp_path, scenario)
+    on_node(scenario)(tmp_path)
 
 
-def test_a_file_of_another_format_is_not_the_kernel_log(tmp_path: Path) -> None:
+@on_node
+async def test_a_file_of_another_format_is_not_the_kernel_log(node: Node) -> None:
     """Lines of syslog(2) or of a log file are no records: the source fails, until there is one."""
-    file = tmp_path / "kern.log"
+    file = node.folder / "kern.log"
     file.write_text("<6>[    0.000000] Linux version 6.1\n")
-
-    async def scenario(node: Node) -> None:
-        source = node.source(path=file)
-        for _ in range(2):
-            with pytest.raises(SourceFailed, match=r"no records in the format of /dev/kmsg"):
-                await source.read()
-            await asyncio.sleep(1)
-        with file.open("ab") as log:
-            log.write(kmsg(XID, sequence=1, stamp=1.0))
+    source = node.source(path=file)
+    for _ in range(2):
+        with pytest.raises(SourceFailed, match=r"no records in the format of /dev/kmsg"):
+            await source.read()
         await asyncio.sleep(1)
-        assert (await reading_of(source)).records == 1
-        await source.close()
+    with file.open("ab") as log:
+        log.write(kmsg(XID, sequence=1, stamp=1.0))
+    await asyncio.sleep(1)
+    assert (await reading_of(source)).records == 1
+    await source.close()
 
-    on_node(tmp_path, scenario)
 
-
-def test_a_plain_file_can_be_followed_in_a_drill(tmp_path: Path) -> None:
+@on_node
+async def test_a_plain_file_can_be_followed_in_a_drill(node: Node) -> None:
     """What is appended to it is found, although files cannot be waited for."""
-
-    async def scenario(node: Node) -> None:
-        path = tmp_path / "recording"
-        path.write_bytes(kmsg(XID, sequence=1))
-        source = node.source(path=path)
-        assert (await reading_of(source)).kinds == (("xid", 1),)
-        with path.open("ab") as file:
-            file.write(kmsg(XID, sequence=2))
-        await asyncio.sleep(0.5)
-        assert node.wakes == 1
-        assert (await reading_of(source)).kinds == (("xid", 2),)
-        await source.close()
-
-    on_node(tmp_path, scenario)
+    path = node.folder / "recording"
+    path.write_bytes(kmsg(XID, sequence=1))
+    source = node.source(path=path)
+    assert (await reading_of(source)).kinds == (("xid", 1),)
+    with path.open("ab") as file:
+        file.write(kmsg(XID, sequence=2))
+    await asyncio.sleep(0.5)
+    assert node.wakes == 1
+    assert (await reading_of(source)).kinds == (("xid", 2),)
+    await source.close()
 
 
 def test_a_device_that_breaks_fails_the_source_and_may_recover(
@@ -338,85 +310,73 @@ def test_a_device_that_breaks_fails_the_source_and_may_recover(
             await asyncio.sleep(20)
         await source.close()
 
-    on_node(tmp_path, scenario)
+    on_node(scenario)(tmp_path)
     assert not caplog.records
 
 
-def test_a_flood_takes_turns_without_pauses(tmp_path: Path) -> None:
+@on_node
+async def test_a_flood_takes_turns_without_pauses(node: Node) -> None:
     """A turn reads a bounded number of records; while there is more, the next follows at once."""
-
-    async def scenario(node: Node) -> None:
-        source = node.source()
-        await source.read()
-        for sequence in range(1, 601):
-            node.print(XID, sequence)
-        for _ in range(1000):
-            if (await reading_of(source)).kinds == (("xid", 600),):
-                break
-            await asyncio.sleep(0.01)
-        assert (await reading_of(source)).kinds == (("xid", 600),)
-        assert node.wakes >= 2
-        await source.close()
-
-    on_node(tmp_path, scenario)
+    source = node.source()
+    await source.read()
+    for sequence in range(1, 601):
+        node.print(XID, sequence)
+    for _ in range(1000):
+        if (await reading_of(source)).kinds == (("xid", 600),):
+            break
+        await asyncio.sleep(0.01)
+    assert (await reading_of(source)).kinds == (("xid", 600),)
+    assert node.wakes >= 2
+    await source.close()
 
 
-def test_a_clock_set_to_1970_costs_no_counts(tmp_path: Path) -> None:
+@on_node
+async def test_a_clock_set_to_1970_costs_no_counts(node: Node) -> None:
     """What the kernel printed before then has a time before it, and is read back as it is."""
-
-    async def scenario(node: Node) -> None:
-        node.wall = 0.0
-        for sequence in (1, 2):
-            source = node.source(state_dir=tmp_path)
-            node.print(XID, sequence)
-            log = await reading_of(source)
-            assert log.kinds == (("xid", sequence),)
-            await source.close()
-        assert log.xids[0].last_at < 0
-
-    on_node(tmp_path, scenario)
+    node.wall = 0.0
+    for sequence in (1, 2):
+        source = node.source(state_dir=node.folder)
+        node.print(XID, sequence)
+        log = await reading_of(source)
+        assert log.kinds == (("xid", sequence),)
+        await source.close()
+    assert log.xids[0].last_at < 0
 
 
-def test_a_log_that_never_rests_is_saved_all_the_same(tmp_path: Path) -> None:
+@on_node
+async def test_a_log_that_never_rests_is_saved_all_the_same(node: Node) -> None:
     """A message that stays open puts a save off, but not for ever."""
-
-    async def scenario(node: Node) -> None:
-        source = node.source(state_dir=tmp_path, max_postponed=2)
-        await source.read()
-        for sequence in range(1, 40):
-            node.print(DECISION.replace("pid=7", f"pid={sequence}"), sequence)
-            await asyncio.sleep(0.1)  # sooner than a message is taken for finished
-        assert (tmp_path / "kernel_log.json").exists()
-        await source.close()
-
-    on_node(tmp_path, scenario)
+    source = node.source(state_dir=node.folder, max_postponed=2)
+    await source.read()
+    for sequence in range(1, 40):
+        node.print(DECISION.replace("pid=7", f"pid={sequence}"), sequence)
+        await asyncio.sleep(0.1)  # sooner than a message is taken for finished
+    assert (node.folder / "kernel_log.json").exists()
+    await source.close()
 
 
-def test_one_save_at_a_time_waits_for_a_disk_that_hangs(tmp_path: Path) -> None:
+@on_node
+async def test_one_save_at_a_time_waits_for_a_disk_that_hangs(node: Node) -> None:
     """Each would keep a thread; what came meanwhile is saved when the disk answers."""
+    source = node.source(state_dir=node.folder)
+    await source.read()
+    disk, waiting = asyncio.Event(), 0
 
-    async def scenario(node: Node) -> None:
-        source = node.source(state_dir=tmp_path)
-        await source.read()
-        disk, waiting = asyncio.Event(), 0
+    async def hang(function: Callable[[], T]) -> T:
+        nonlocal waiting
+        waiting += 1
+        await disk.wait()
+        return function()
 
-        async def hang(function: Callable[[], T]) -> T:
-            nonlocal waiting
-            waiting += 1
-            await disk.wait()
-            return function()
-
-        node.call = hang
-        for sequence in range(1, 10):
-            node.print(XID, sequence)
-            await asyncio.sleep(2)
-        assert waiting == 1
-        disk.set()
+    node.call = hang
+    for sequence in range(1, 10):
+        node.print(XID, sequence)
         await asyncio.sleep(2)
-        assert json.loads((tmp_path / "kernel_log.json").read_text())["records"] == 9
-        await source.close()
-
-    on_node(tmp_path, scenario)
+    assert waiting == 1
+    disk.set()
+    await asyncio.sleep(2)
+    assert json.loads((node.folder / "kernel_log.json").read_text())["records"] == 9
+    await source.close()
 
 
 WRONG: tuple[tuple[str, tuple[object, ...]], ...] = (
@@ -449,7 +409,7 @@ def test_a_state_file_of_wrong_types_is_set_aside(
         assert (await reading_of(second)).kinds == (("xid", 1),)
         await second.close()
 
-    on_node(tmp_path, scenario)
+    on_node(scenario)(tmp_path)
     assert (tmp_path / "kernel_log.json.bad").exists()
     said = [record for record in caplog.records if "was renamed" in record.message]
     assert len(said) == 1
