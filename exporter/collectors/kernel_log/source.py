@@ -6,7 +6,7 @@ import os
 import stat
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from exporter.collectors.kernel_log.checkpoint import Saved, decode, dump_state, state_file
 from exporter.collectors.kernel_log.kmsg import KmsgFollower
@@ -39,6 +39,11 @@ class _Watcher(Protocol):
     def close(self) -> None: ...
 
 
+class _Followed(NamedTuple):
+    pipeline: Pipeline
+    watcher: _Watcher
+
+
 class KernelLogSource:
     """Follows the log from the first `read` on; a `read` gives what is known, without waiting."""
 
@@ -60,8 +65,7 @@ class KernelLogSource:
         self._max_postponed = max_postponed
         self._boot_id = ""
         self._file: StateFile | None = None
-        self._pipeline: Pipeline | None = None
-        self._watcher: _Watcher | None = None
+        self._followed: _Followed | None = None
         self._woke_at = 0  # the number of the latest event that was published
         self._saving: asyncio.TimerHandle | None = None
         self._postponed = 0
@@ -72,36 +76,35 @@ class KernelLogSource:
 
         Raises SourceAbsent where the log may not be read.
         """
-        if self._pipeline is None or self._watcher is None:
-            await self._start()
-        if self._pipeline is None or self._watcher is None:
-            raise SourceFailed("the kernel log cannot be followed")
-        if self._watcher.error is not None:
-            raise SourceFailed(self._watcher.error)
-        if not self._pipeline.counters.records and self._pipeline.counters.rejected[MALFORMED]:
+        pipeline, watcher = self._followed or await self._start()
+        if watcher.error is not None:
+            raise SourceFailed(watcher.error)
+        counters = pipeline.counters
+        if not counters.records and counters.rejected[MALFORMED]:
             raise SourceFailed(f"{self._path} has no records in the format of /dev/kmsg")
-        self._woke_at = self._pipeline.counters.number
-        return Reading(self._pipeline.counters.as_value(self._watcher.source, self._watcher.reason))
+        self._woke_at = counters.number
+        return Reading(counters.as_value(watcher.source, watcher.reason))
 
     def reload(self, renewed: object) -> None:
         """Take the lines of a source that was built anew; those read before are not read again."""
         if isinstance(renewed, KernelLogSource):
             self._lines = renewed._lines  # noqa: SLF001 - the same class
-            if self._pipeline is not None:
-                self._pipeline.table = Table(self._lines)
+            if self._followed is not None:
+                self._followed.pipeline.table = Table(self._lines)
 
     async def close(self) -> None:
         """Close the device and save the position."""
         if self._saving is not None:
             self._saving.cancel()
-        if self._pipeline is None or self._watcher is None:
+        if self._followed is None:
             return
-        self._watcher.close()
-        self._watcher = None
-        self._pipeline.settle()
-        await asyncio.wait({asyncio.ensure_future(self._save())}, timeout=CLOSE_SECS)
+        pipeline, watcher = self._followed
+        self._followed = None
+        watcher.close()
+        pipeline.settle()
+        await asyncio.wait({asyncio.ensure_future(self._save(pipeline))}, timeout=CLOSE_SECS)
 
-    async def _start(self) -> None:
+    async def _start(self) -> _Followed:
         """Open the log, read what is in it, and follow it from there."""
         ctx = self._ctx
         saved, opened = await ctx.call(self._open)
@@ -120,9 +123,10 @@ class KernelLogSource:
             await watcher.replay()
         except OSError as error:
             raise SourceAbsent(_why_absent(self._path, watcher.reason, error)) from error
-        self._pipeline, self._watcher = pipeline, watcher
+        self._followed = _Followed(pipeline, watcher)
         watcher.watch()
         self._save_later(SAVE_SECS)
+        return self._followed
 
     def _open(self) -> tuple[Saved | None, int | str]:
         """Return the state of an earlier process, and the open device or why it is not."""
@@ -144,8 +148,8 @@ class KernelLogSource:
 
     def _changed(self) -> None:
         """Publish new events at once, and note the position soon."""
-        if self._pipeline is not None and self._pipeline.counters.number != self._woke_at:
-            self._woke_at = self._pipeline.counters.number
+        if self._followed and self._followed.pipeline.counters.number != self._woke_at:
+            self._woke_at = self._followed.pipeline.counters.number
             self._ctx.wake(NAME)
         if self._saving is None:
             self._save_later(SAVE_SECS)
@@ -160,9 +164,9 @@ class KernelLogSource:
         A save that has not ended, as on a disk that hangs, is waited for.
         """
         self._saving = None
-        pipeline = self._pipeline
-        if pipeline is None:
+        if self._followed is None:
             return
+        pipeline = self._followed.pipeline
         if self._one_save.locked():
             self._save_later(SAVE_SECS)
             return
@@ -171,12 +175,12 @@ class KernelLogSource:
             self._save_later(SAVE_AGAIN_SECS)
             return
         self._postponed = 0
-        self._task = asyncio.ensure_future(self._save())
+        self._task = asyncio.ensure_future(self._save(pipeline))
 
-    async def _save(self) -> None:
+    async def _save(self, pipeline: Pipeline) -> None:
         async with self._one_save:
-            pipeline, file = self._pipeline, self._file
-            if pipeline is None or file is None or pipeline.position is None:
+            file = self._file
+            if file is None or pipeline.position is None:
                 return
             text = dump_state(self._boot_id, pipeline.position, pipeline.counters)
             await self._ctx.call(partial(file.save, text))
