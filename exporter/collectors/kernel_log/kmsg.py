@@ -45,9 +45,8 @@ MAX_AHEAD_READS = 32768
 class ReadAhead:
     """Empties a device before the kernel overwrites it, and hands out what was read one by one."""
 
-    def __init__(self, read: Callable[[], bytes], max_bytes: int = MAX_AHEAD_BYTES) -> None:
+    def __init__(self, read: Callable[[], bytes]) -> None:
         self._read = read
-        self._max_bytes = max_bytes
         self._ahead: deque[bytes | OSError] = deque()
         self._bytes = 0
 
@@ -58,7 +57,7 @@ class ReadAhead:
 
     def fill(self) -> None:
         """Read until there is nothing new, or enough; an error is handed out in its place."""
-        while self._bytes < self._max_bytes and len(self._ahead) < MAX_AHEAD_READS:
+        while self._bytes < MAX_AHEAD_BYTES and len(self._ahead) < MAX_AHEAD_READS:
             try:
                 data = self._read()
             except BlockingIOError:

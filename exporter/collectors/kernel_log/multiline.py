@@ -160,10 +160,6 @@ class Repeats:
         self._max_recent = max_recent
         self._last: dict[tuple[str, ...], float] = {}
 
-    def __len__(self) -> int:
-        """Count the messages that are remembered."""
-        return len(self._last)
-
     def is_repeat(self, message: Message) -> bool:
         """Tell whether this repeats what was printed a moment before; remembers the message."""
         same = same_thing(message.row.kind, message.fields)
