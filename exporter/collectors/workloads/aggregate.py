@@ -1,6 +1,6 @@
 """Sums the processes on the GPUs up by workload, and keeps what counts over time."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Protocol
 
@@ -88,15 +88,13 @@ class WorkloadAggregator:
         self._orphans = OrphanMemory()
 
     def update(
-        self,
-        gpus: Gpus,
-        table: ProcessTable,
-        boottime: float,
-        sharing: Shares | None = None,
+        self, gpus: Gpus, table: ProcessTable, boottime: float, sharing: Shares | None = None
     ) -> Workloads:
         """Sum the workloads up at this boot time in seconds."""
         states = [state for state in gpus.states if state.gpu.processes is not None]
-        self._forget_all_but(frozenset(state.gpu.uuid for state in gpus.states))
+        known = frozenset(state.gpu.uuid for state in gpus.states)
+        self._energy.forget_all_but(known)
+        self._orphans.forget_all_but(known)
         self._note_waiting(table, boottime)
         seen = clients_of(states, table, self._waits_since)
         clients = tuple(map(self.redaction.client, seen))
@@ -136,17 +134,12 @@ class WorkloadAggregator:
         """List which workload was given which GPU; a GPU that is lost is still given."""
         devices = _devices(states)
         rows = {
-            Allocated(devices[device][0], self.redaction.workload(holder))
-            for allocation in table.allocations
-            if (holder := holder_of(allocation, table.names)) is not None
+            Allocated(devices[device][0], holder)
+            for allocation, holder in self._holders(table)
             for device in allocation.devices
             if device in devices
         }
         return tuple(sorted(rows)[:MAX_ROWS])
-
-    def _forget_all_but(self, gpu_uuids: frozenset[str]) -> None:
-        self._energy.forget_all_but(gpu_uuids)
-        self._orphans.forget_all_but(gpu_uuids)
 
     def _shares(
         self, state: GpuState, uses: Iterable[WorkloadUse], strangers: Iterable[ProcessUse]
@@ -174,21 +167,23 @@ class WorkloadAggregator:
 
     def _add_holders(self, rows: _Rows, devices: _Devices, table: ProcessTable) -> None:
         """Mark the rows of those who were given a GPU, whether they use it or not."""
-        for allocation in table.allocations:
-            holder = holder_of(allocation, table.names)
-            if holder is None:
-                continue
+        for allocation, holder in self._holders(table):
             for device in allocation.devices:
                 if device in devices:
                     uuid, instances = devices[device]
-                    row = rows.setdefault((uuid, self.redaction.workload(holder)), _Row())
+                    row = rows.setdefault((uuid, holder), _Row())
                     row.is_allocated = True
                     row.instances |= instances
             for held in allocation.replicas:
                 if held.device in devices:
-                    rows[
-                        devices[held.device][0], self.redaction.workload(holder)
-                    ].replicas += held.count
+                    rows[devices[held.device][0], holder].replicas += held.count
+
+    def _holders(self, table: ProcessTable) -> Iterator[tuple[Allocation, Workload]]:
+        """Yield what the kubelet has given out, with the workload that holds it."""
+        for allocation in table.allocations:
+            holder = holder_of(allocation, table.names)
+            if holder is not None:
+                yield allocation, self.redaction.workload(holder)
 
     def _uses(
         self, states: Iterable[GpuState], rows: _Rows, boottime: float, sharing: Shares | None
