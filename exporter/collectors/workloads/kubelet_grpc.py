@@ -11,10 +11,7 @@ ends its stream without a message, and that is all that needs to be known.
 import asyncio
 import struct
 from collections.abc import Iterator
-from dataclasses import field
 from pathlib import Path
-
-from exporter.record import dataclass
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RESET, SETTINGS, PING, GO_AWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
@@ -49,15 +46,21 @@ async def call(socket: Path, method: str, timeout_secs: float) -> bytes:
 
 async def _exchange(socket: Path, method: str) -> bytes:
     reader, writer = await asyncio.open_unix_connection(str(socket))
+    message, has_ended = bytearray(), False
     try:
         writer.write(_request(method))
-        answer = _Answer()
-        while not answer.is_complete:
+        while (whole := _whole(message)) is None:
+            if has_ended:
+                raise CallFailed("the call ended without an answer")
             kind, flags, stream, payload = await _frame(reader)
-            reply = answer.take(kind, flags, stream, payload)
-            writer.write(reply)
+            if kind == GO_AWAY or (kind == RESET and stream == STREAM):
+                raise CallFailed("the call was refused")
+            writer.write(_reply(kind, flags, payload))
             await writer.drain()  # who pings and does not read is not answered without end
-        return bytes(answer.message)
+            if stream == STREAM and kind in (DATA, HEADERS):
+                message += _without_padding(payload, flags) if kind == DATA else b""
+                has_ended = bool(flags & END_STREAM)
+        return whole
     finally:
         writer.transport.abort()  # close() would wait for a peer that does not read
 
@@ -76,37 +79,22 @@ async def _frame(reader: asyncio.StreamReader) -> tuple[int, int, int, bytes]:
     )
 
 
-@dataclass(slots=True)
-class _Answer:
-    """The message while its frames come in."""
-
-    message: bytearray = field(default_factory=bytearray)
-    is_complete: bool = False
-
-    def take(self, kind: int, flags: int, stream: int, payload: bytes) -> bytes:
-        """Take one frame; what has to be written because of it. Raises CallFailed."""
-        if kind in (SETTINGS, PING):
-            return b"" if flags & ACK else frame(kind, ACK, 0, payload if kind == PING else b"")
-        if kind == GO_AWAY or (kind == RESET and stream == STREAM):
-            raise CallFailed("the call was refused")
-        if stream != STREAM or kind not in (DATA, HEADERS):
-            return b""
-        if kind == DATA:
-            self.message += _without_padding(payload, flags)
-            self._look_whether_complete()
-        if flags & END_STREAM and not self.is_complete:
-            raise CallFailed("the call ended without an answer")
+def _reply(kind: int, flags: int, payload: bytes) -> bytes:
+    """Return what acknowledges settings or a ping; nothing for other frames."""
+    if kind not in (SETTINGS, PING) or flags & ACK:
         return b""
+    return frame(kind, ACK, 0, payload if kind == PING else b"")
 
-    def _look_whether_complete(self) -> None:
-        if len(self.message) < MESSAGE_PREFIX.size:
-            return
-        is_compressed, size = MESSAGE_PREFIX.unpack_from(self.message)
-        if is_compressed or size > MAX_MESSAGE_BYTES:
-            raise CallFailed("the answer is compressed or too long")
-        if len(self.message) >= MESSAGE_PREFIX.size + size:
-            self.message = self.message[MESSAGE_PREFIX.size : MESSAGE_PREFIX.size + size]
-            self.is_complete = True
+
+def _whole(answer: bytearray) -> bytes | None:
+    """Return the message of an answer, None while some of it is missing; raise CallFailed."""
+    if len(answer) < MESSAGE_PREFIX.size:
+        return None
+    is_compressed, size = MESSAGE_PREFIX.unpack_from(answer)
+    if is_compressed or size > MAX_MESSAGE_BYTES:
+        raise CallFailed("the answer is compressed or too long")
+    end = MESSAGE_PREFIX.size + size
+    return bytes(answer[MESSAGE_PREFIX.size : end]) if len(answer) >= end else None
 
 
 def _without_padding(payload: bytes, flags: int) -> bytes:
