@@ -1,7 +1,7 @@
 """Usage of workloads over time: energy, idle allocation and orphan memory."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from exporter.collectors.gpu.values import Gpu, GpuProcess, GpuState
 from exporter.collectors.workloads.attribution import ProcessTable, is_of_gone_pod
@@ -19,22 +19,16 @@ WHOLE = 100.0
 
 
 @dataclass(slots=True)
-class _Account:
-    """Joules of one GPU since its counter began; their sum is at most the counter."""
+class EnergyShares:
+    """Joules of one GPU since its counter began; their sum is at most the counter.
+
+    `idle` are those of nobody, and all from before we looked; `ended` of workloads that are gone.
+    """
 
     counter: float
     idle: float
     ended: float = 0.0
     workloads: dict[Workload, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class EnergyShares:
-    """Joules by workload, of nobody (idle, and all from before we looked), and of ended ones."""
-
-    workloads: Mapping[Workload, float]
-    idle: float
-    ended: float
 
 
 def percents_of(
@@ -70,7 +64,7 @@ class EnergyAttribution:
     """
 
     def __init__(self) -> None:
-        self._accounts: dict[str, _Account] = {}
+        self._accounts: dict[str, EnergyShares] = {}
 
     def update(
         self, gpu_uuid: str, counter_joules: float, percents: Mapping[Workload | None, float | None]
@@ -82,7 +76,7 @@ class EnergyAttribution:
         account = self._accounts.get(gpu_uuid)
         if account is None or counter_joules < account.counter:
             # A counter that begins anew takes the shares of the old one with it.
-            account = self._accounts[gpu_uuid] = _Account(counter_joules, counter_joules)
+            account = self._accounts[gpu_uuid] = EnergyShares(counter_joules, counter_joules)
         for gone in account.workloads.keys() - percents.keys():
             account.ended += account.workloads.pop(gone)
         increase = counter_joules - account.counter
@@ -96,7 +90,7 @@ class EnergyAttribution:
                 account.workloads[workload] = account.workloads.get(workload, 0.0) + share
         if None not in percents.values():
             account.idle += increase - given
-        return EnergyShares(dict(account.workloads), account.idle, account.ended)
+        return replace(account, workloads=dict(account.workloads))
 
     def forget_all_but(self, gpu_uuids: frozenset[str]) -> None:
         """Drop the accounts of GPUs that are no longer known."""
