@@ -35,14 +35,14 @@ class Message:
     stamp: float  # seconds since boot, by the kernel's clock for prints
     lines: list[str]
 
-    def add(self, match: Match, line: str) -> None:
+    def add(self, match: Match) -> None:
         """Take in a further line."""
         for name, value in match.fields.items():
             known = self.fields.get(name)
             if name in LISTED_FIELDS and known is not None:
                 value = f"{known},{value}" if known.count(",") < MAX_LISTED - 1 else known  # noqa: PLW2901 - the list so far is the value
             self.fields[name] = value
-        self.lines.append(line)
+        self.lines.append(match.line)
 
     def takes(self, match: Match) -> bool:
         """Tell whether the line belongs to this message."""
@@ -117,23 +117,23 @@ class MultilineAssembler:
         """Whether a message may still get further lines."""
         return bool(self._open)
 
-    def take(self, match: Match, stamp: float, line: str) -> Iterator[Message]:
+    def take(self, match: Match, stamp: float) -> Iterator[Message]:
         """Yield the messages that are finished now that this line was read."""
         yield from self.finished_by(stamp)
         name, role = match.row.opens or match.row.kind, match.row.role
         if role in (Role.WHOLE, Role.ENDED, Role.DROPPED):
-            yield Message(match.row, match.fields, stamp, [line])
+            yield Message(match.row, match.fields, stamp, [match.line])
             return
         message = self._open.get(name)
         if message is not None and role is not Role.START and message.takes(match):
-            message.add(match, line)
+            message.add(match)
         elif role is not Role.CONTINUATION:
             row = match.row
             if message is not None:
                 if message.row.opens and role is Role.JOIN:
                     row = message.row  # a further record below the same head
                 yield from self._close(name)
-            self._open[name] = Message(row, match.fields, stamp, [line])
+            self._open[name] = Message(row, match.fields, stamp, [match.line])
 
     def finish(self) -> Iterator[Message]:
         """Yield all messages that were held, finished as they are."""
@@ -180,17 +180,21 @@ class Repeats:
         self._last[key] = stamp
 
 
+REPEATED: Mapping[str, tuple[tuple[str, ...], float]] = {
+    "sxid": (("pci", "code", "link"), 1.0),
+    "kernel_oops": ((), 1.0),
+    "fs_shutdown": (("device",), 1.0),
+    "oom_kill": (("pid",), 1.0),
+    "gpu_lost": (("pci",), 5.0),
+}
+"""Kinds whose messages repeat each other: their fields that are equal then, and the seconds."""
+
+
 def same_thing(kind: str, fields: Mapping[str, str]) -> tuple[tuple[str, ...], float] | None:
     """Return the key that repeats of a message share, and for how many seconds; None for none."""
-    reported = fields.get
-    if kind == "sxid":
-        return ("sxid", reported("pci", ""), reported("code", ""), reported("link", "")), 1.0
-    if kind == "kernel_oops":
-        return ("kernel_oops",), 1.0
-    if kind == "fs_shutdown":
-        return ("fs_shutdown", reported("device", "")), 1.0
-    if kind == "oom_kill" and "pid" in fields:
-        return ("oom_kill", fields["pid"]), 1.0
-    if kind == "gpu_lost" or (kind == "xid" and reported("code") == "79"):
-        return ("gpu_lost", reported("pci", "")), 5.0
-    return None
+    if kind == "xid" and fields.get("code") == "79":
+        kind = "gpu_lost"
+    if kind not in REPEATED or (kind == "oom_kill" and "pid" not in fields):
+        return None
+    names, within_secs = REPEATED[kind]
+    return (kind, *(fields.get(name, "") for name in names)), within_secs

@@ -217,7 +217,7 @@ class Pipeline:
             kinds = possible_kinds([text] if is_one_print else text.split("\n"))
             if kinds is None or all(match.row.kind in kinds for match in matches):
                 for match in matches:
-                    self._finish(self._assembler.take(match, record.stamp, match.line))
+                    self._finish(self._assembler.take(match, record.stamp))
             else:
                 self._reject_new(FOREIGN)
         if not is_one_print and "\n" in text:

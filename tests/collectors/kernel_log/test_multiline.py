@@ -31,9 +31,7 @@ def match(role: Role, line: str = "line", *, kind: str = "aer", **fields: str) -
 def said(*lines: tuple[float, Match]) -> list[tuple[dict[str, str], int]]:
     """The fields and the number of lines of each message, as they are finished."""
     assembler = MultilineAssembler()
-    messages = [
-        message for stamp, each in lines for message in assembler.take(each, stamp, each.line)
-    ]
+    messages = [message for stamp, each in lines for message in assembler.take(each, stamp)]
     messages += assembler.finish()
     assert not assembler.is_holding
     return [(message.fields, len(message.lines)) for message in messages]
@@ -194,6 +192,6 @@ def test_each_record_below_a_head_of_another_kind_is_of_that_kind() -> None:
     head = Match(LinePattern("bert", "", "", role=Role.START, opens="aer"), {}, "head")
     record = match(Role.JOIN, layer="x")
     assembler = MultilineAssembler()
-    finished = [it for each in (head, record, record) for it in assembler.take(each, 1.0, "line")]
-    finished += [*assembler.finish(), *assembler.take(record, 1.0, "line"), *assembler.finish()]
+    finished = [it for each in (head, record, record) for it in assembler.take(each, 1.0)]
+    finished += [*assembler.finish(), *assembler.take(record, 1.0), *assembler.finish()]
     assert [it.row.kind for it in finished] == ["bert", "bert", "aer"]
