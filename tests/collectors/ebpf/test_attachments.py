@@ -1,6 +1,5 @@
 """Attaching to libraries as they come and go; bpftrace is played by the shell."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -22,6 +21,7 @@ from exporter.collectors.ebpf.tracer import Script
 from exporter.probes.child import Children, Command
 from tests.fakes.fixtures import built
 from tests.fakes.native import CUDART, build_cudart
+from tests.fakes.waiting import until
 
 pytestmark = pytest.mark.system
 
@@ -59,12 +59,12 @@ class Stage:
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Wait until it is so, looking after what has ended."""
-        for _ in range(1000):
+
+        def looked_after() -> bool:
             self.attachments.prune()
-            if is_so():
-                return
-            await asyncio.sleep(0.01)
-        raise AssertionError("it never came to that")
+            return is_so()
+
+        await until(looked_after)
 
     async def close(self) -> None:
         """Let go of everything."""

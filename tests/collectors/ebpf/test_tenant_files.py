@@ -14,6 +14,7 @@ from exporter.collectors.ebpf.libraries import Found, OpenLibrary, open_library
 from exporter.collectors.ebpf.tenant_files import MAX_HANGING, GivenUp, Progress, TenantFiles
 from tests.fakes.fuse import StuckFiles, released
 from tests.fakes.virtual_time import run_virtually
+from tests.fakes.waiting import until
 
 pytestmark = pytest.mark.system
 
@@ -48,14 +49,6 @@ class Door:
         self._open.set()
 
 
-async def _until_well(files: TenantFiles) -> None:
-    for _ in range(1000):
-        if not files.problems:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it is still left out")
-
-
 async def test_a_filesystem_that_hangs_is_left_out_until_it_answers() -> None:
     """The others are read meanwhile; who was given up reads nothing more."""
     files, door = TenantFiles(DaemonThreads(), SOON_SECS), Door()
@@ -67,7 +60,7 @@ async def test_a_filesystem_that_hangs_is_left_out_until_it_answers() -> None:
     assert await files.read(partial(door.read, ("good",))) == "read"
     door.went_on.clear()
     door.open()
-    await _until_well(files)
+    await until(lambda: not files.problems)
     assert door.was_given_up
     assert files.may_open("bad")
     assert await files.read(partial(door.read, ("bad",))) == "read"
@@ -125,4 +118,4 @@ async def test_a_library_on_a_dead_server_costs_its_server(
     with released(stuck_files, "libnccl.so.2"):
         assert await files.read(read) is None
         assert not files.may_open("0:99")
-    await _until_well(files)
+    await until(lambda: not files.problems)

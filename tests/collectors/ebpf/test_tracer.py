@@ -1,7 +1,7 @@
 """One bpftrace, played by the shell: good, silent, dying, flooding, refusing to die."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from exporter.collectors.ebpf.tracer import (
 )
 from exporter.probes.backoff import FIRST_BACKOFF_SECS
 from exporter.probes.child import Children, Command
+from tests.fakes.waiting import until
 
 pytestmark = pytest.mark.system
 
@@ -123,30 +124,22 @@ async def test_a_script_that_ended_is_started_again_after_a_pause() -> None:
     for secs in (0.0, 3600.0):  # one that ran for an hour is back as soon as the first time
         tracing.start(script)
         now[0] += secs
-        await _until(lambda: not tracing.is_running)
+        await until(lambda: not tracing.is_running)
         assert (tracing.failure, tracing.is_pausing) == ("ERROR: no memory", True)
         now[0] += FIRST_BACKOFF_SECS
         assert not tracing.is_pausing
     tracing.start(script)
-    await _until(lambda: tracing.is_attached)
+    await until(lambda: tracing.is_attached)
     await tracing.end()
     assert not tracing.is_running
     assert not children.pids
-
-
-async def _until(is_so: Callable[[], bool]) -> None:
-    for _ in range(1000):
-        if is_so():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never came to that")
 
 
 async def test_a_program_that_cannot_be_run_is_a_failure() -> None:
     """It is not running, and the reason names the error."""
     tracing = Tracing(Children(), lambda _: Command(("/nowhere/bpftrace",), {}))
     tracing.start(Script("", lambda _: None))
-    await _until(lambda: not tracing.is_running)
+    await until(lambda: not tracing.is_running)
     assert tracing.failure == "bpftrace cannot be started: No such file or directory"
 
 
@@ -171,10 +164,7 @@ async def test_what_forbids_it_to_run_is_known_without_a_library(text: str, prob
     assert trial.problem == ""
     trial.start()
     await asyncio.sleep(0)
-    for _ in range(2000):
-        if not children.pids:
-            break
-        await asyncio.sleep(0.01)
+    await until(lambda: not children.pids)
     await asyncio.sleep(0.05)
     assert trial.problem == problem
     trial.kill()
@@ -185,16 +175,11 @@ async def test_a_trial_that_cannot_be_started_says_so() -> None:
     children = Children()
     trial = Trial(children, lambda _: Command(("/no/such/bpftrace",), {}))
     trial.start()
-    await asyncio.sleep(0.05)
+    await until(lambda: trial.problem)
     assert trial.problem == "bpftrace cannot be started: No such file or directory"
     trial.kill()
     trial = Trial(children, lambda _: Command(("/bin/sh", "-c", "sleep 60"), {}))
     trial.start()
-    await asyncio.sleep(0.05)
-    assert children.pids
+    await until(lambda: children.pids)
     trial.kill()
-    for _ in range(2000):
-        if not children.pids:
-            break
-        await asyncio.sleep(0.01)
-    assert not children.pids
+    await until(lambda: not children.pids)

@@ -3,10 +3,8 @@
 The shape of the answer is that of `nvidia-imex-ctl -N -j` of driver 580 on two nodes.
 """
 
-import asyncio
 import json
 import socket
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from exporter.config.file import Layer, load
 from exporter.probes.child import Children
 from exporter.reading.source import SourceAbsent, SourceFailed
 from tests.fakes.source_context import source_context
+from tests.fakes.waiting import until
 
 OWN, PEER = "127.0.0.1", "192.0.2.7"  # an address of every node, and one of none
 
@@ -160,14 +159,6 @@ class Control:
         self.now += after_secs
         return (await self.source.read()).value.up
 
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until it is so."""
-        for _ in range(2000):
-            if is_so():
-                return
-            await asyncio.sleep(0.01)
-        raise AssertionError("it is not so within 20 s")
-
 
 @pytest.fixture(name="control")
 def _control(tmp_path: Path) -> Control:
@@ -215,7 +206,7 @@ async def test_an_answer_that_is_none_is_one_sentence(
     control.does(script)
     with pytest.raises(SourceFailed, match=f"^nvidia-imex-ctl:? {reason}"):
         await control.up()
-    await control.until(lambda: control.children.pids == ())
+    await until(lambda: control.children.pids == ())
 
 
 @pytest.mark.system
@@ -240,15 +231,15 @@ async def test_a_slow_answer_delays_no_collection(control: Control) -> None:
             await control.up()
     assert not control.woken
     go.touch()
-    await control.until(lambda: bool(control.woken))
+    await until(lambda: bool(control.woken))
     assert set(control.woken) == {"imex"}
     assert await control.up() is True
     assert control.run_count == 1
     go.unlink()
     assert await control.up() is True, "the last answer, while the program asks again"
-    await control.until(lambda: control.run_count == 2)
+    await until(lambda: control.run_count == 2)
     await control.source.close()
-    await control.until(lambda: control.children.pids == ())
+    await until(lambda: control.children.pids == ())
 
 
 @pytest.mark.system
