@@ -1,7 +1,9 @@
 """npu-smi as a child process: when it is run, how it may fail, and what that costs."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,22 +22,27 @@ def npu(tmp_path: Path) -> NpuNode:
     return NpuNode(tmp_path)
 
 
-def look(npu: NpuNode, *, timeout_secs: float = 20.0, times: int = 1) -> Gpus:
-    """What is seen after so many collections."""
+def looks(npu: NpuNode, *changes: Callable[[], object], timeout_secs: float = 20.0) -> list[Gpus]:
+    """What is seen when the first run has ended, and again after each change."""
 
-    async def scenario() -> Gpus:
+    async def scenario() -> list[Gpus]:
         node = VendorNode(npu.root / "sys", timeout_secs=timeout_secs, environment=npu.environment)
-        gpus = await node.read()
-        await node.settle()
-        for _ in range(times):
-            gpus = await node.read()
+        seen = []
+        for change in (lambda: None, *changes):
+            change()
+            await node.read()
             await node.settle()
-        gpus = await node.read(after_secs=0.1)
+            seen.append(await node.read(after_secs=0.1))
         await node.source.close()
         assert node.children.pids == ()
-        return gpus
+        return seen
 
     return asyncio.run(scenario())
+
+
+def look(npu: NpuNode) -> Gpus:
+    """What is seen when the first run has ended."""
+    return looks(npu)[0]
 
 
 def backend(gpus: Gpus) -> tuple[str, str, str | None]:
@@ -47,7 +54,7 @@ def backend(gpus: Gpus) -> tuple[str, str, str | None]:
 def test_all_chips_are_read(npu: NpuNode) -> None:
     """One run gives all chips, under numbers of the node and the version of the driver."""
     npu.prints(tables(A3))
-    gpus = look(npu, times=0)
+    gpus = look(npu)
     assert backend(gpus) == ("npu-smi", "ok", "25.2.1")
     assert [(state.gpu.index, state.up) for state in gpus.states] == [(0, True), (1, True)]
     assert npu.run_count == 1
@@ -61,7 +68,7 @@ def test_numbers_follow_other_vendors(npu: NpuNode) -> None:
         (folder / "vendor").write_text(f"{vendor}\n")
         (folder / "class").write_text("0x120000\n")
     npu.prints(tables(DUO))
-    assert [state.gpu.index for state in look(npu, times=0).states] == [1, 2, 3, 4]
+    assert [state.gpu.index for state in look(npu).states] == [1, 2, 3, 4]
 
 
 def test_without_the_device_node_nothing_is_run(npu: NpuNode) -> None:
@@ -93,28 +100,15 @@ exit 1
 def test_a_failure_has_one_word(npu: NpuNode, script: str, reason: str) -> None:
     """No chip is made of an error; the reason says what failed."""
     npu.runs(script)
-    gpus = look(npu, times=0)
+    gpus = look(npu)
     assert (backend(gpus)[1], gpus.states) == (reason, ())
 
 
 def test_a_program_that_hangs_is_ended(npu: NpuNode) -> None:
     """It is killed at its deadline with what it started; chips seen before are stale."""
     npu.prints(tables(A3))
-
-    async def scenario() -> tuple[Gpus, Gpus]:
-        node = VendorNode(npu.root / "sys", timeout_secs=0.5, environment=npu.environment)
-        await node.read()
-        await node.settle()
-        good = await node.read(after_secs=0.1)
-        npu.runs("trap '' TERM; sleep 600 & sleep 600")
-        await node.read()
-        await node.settle()
-        hung = await node.read(after_secs=0.1)
-        await node.source.close()
-        assert node.children.pids == ()
-        return good, hung
-
-    good, hung = asyncio.run(scenario())
+    hangs = partial(npu.runs, "trap '' TERM; sleep 600 & sleep 600")
+    good, hung = looks(npu, hangs, timeout_secs=0.5)
     assert [state.stale for state in good.states] == [False, False]
     assert backend(hung)[1] == "timeout"
     assert [(state.stale, state.up) for state in hung.states] == [(True, True), (True, True)]
@@ -124,26 +118,14 @@ def test_a_program_that_anybody_may_write_is_not_run(npu: NpuNode) -> None:
     """Who can write the file or its folder could run anything as us."""
     npu.prints(tables(A3))
     (npu.bin / "npu-smi").chmod(0o777)
-    assert backend(look(npu, times=0))[1] == "no_program"
+    assert backend(look(npu))[1] == "no_program"
     assert npu.run_count == 0
 
 
 def test_a_failed_run_with_good_chips_says_nothing_of_the_others(npu: NpuNode) -> None:
     """Rows before an error are chips; one that is missing then is kept, and is not lost."""
     npu.prints(tables(A3))
-
-    async def scenario() -> Gpus:
-        node = VendorNode(npu.root / "sys", timeout_secs=20.0, environment=npu.environment)
-        await node.read()
-        await node.settle()
-        npu.prints(tables(A3[:1]), code=1)
-        await node.read()
-        await node.settle()
-        gpus = await node.read(after_secs=0.1)
-        await node.source.close()
-        return gpus
-
-    gpus = asyncio.run(scenario())
+    _, gpus = looks(npu, partial(npu.prints, tables(A3[:1]), code=1))
     assert [(state.up, state.stale) for state in gpus.states] == [(True, False), (True, True)]
 
 
@@ -173,7 +155,7 @@ def test_a_late_answer_does_not_ask_nvidia_again(npu: NpuNode) -> None:
 def test_a_chip_that_is_printed_twice_is_one_chip(npu: NpuNode) -> None:
     """The second row of the same name never replaces the values of the first, and is reported."""
     npu.prints(tables((*A3, replace(A3[0], celsius=90))))
-    gpus = look(npu, times=0)
+    gpus = look(npu)
     assert [(one.gpu.temperature_celsius, one.up, one.reason) for one in gpus.states] == [
         (36.0, True, None),
         (36.0, True, None),
@@ -183,7 +165,7 @@ def test_a_chip_that_is_printed_twice_is_one_chip(npu: NpuNode) -> None:
 def test_one_address_for_two_cards_of_ascend_is_a_problem(npu: NpuNode) -> None:
     """Chips that share their name are told apart by their number: one of them is a problem."""
     npu.prints(tables((A3[0], replace(A3[0], card=1, numbers="0     1", celsius=90))))
-    gpus = look(npu, times=0)
+    gpus = look(npu)
     assert [(one.gpu.index, one.gpu.temperature_celsius, one.reason) for one in gpus.states] == [
         (0, 36.0, None),
         (1, None, "duplicate_uuid"),
