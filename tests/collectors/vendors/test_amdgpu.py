@@ -190,6 +190,14 @@ def test_a_driver_that_is_unloaded_is_forgotten(node: AmdNode) -> None:
     assert [(each.backend, each.reason) for each in gpus.backends] == [("none", "no_driver")]
 
 
+def test_a_driver_that_comes_later_is_noticed(node: AmdNode) -> None:
+    """Without the driver nothing is said of AMD; once it is bound its card is there."""
+    node.unload()
+    assert look(node.sys).others == ()
+    gpus = look(node.sys, lambda: AmdNode(node.sys).card(FIRST))
+    assert (only(gpus).gpu.pci_bus_id, only(gpus).up) == (FIRST, True)
+
+
 def test_numbers_follow_the_bus(node: AmdNode) -> None:
     """GPUs of NVIDIA come first, also those without a driver; then AMD's by address."""
     node.card("0000:03:00.0", {"unique_id": "a3b000000000002\n"})

@@ -1,7 +1,5 @@
 """The real program on nodes with GPUs of other vendors, beside those of NVIDIA and without."""
 
-import os
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +8,7 @@ import pytest
 
 from tests.collectors.node_tree import NodeTree, device_entry
 from tests.fakes.amd_cards import AmdNode
-from tests.fakes.intel_cards import XE_CARD, IntelNode
 from tests.fakes.npu_smi import A3, NpuNode, tables
-from tests.fakes.nvml_library import NvmlLibrary
 from tests.program import Program, wait_for
 
 FIRST, SECOND = "0000:83:00.0", "0000:a3:00.0"
@@ -27,19 +23,19 @@ def amd(tmp_path: Path) -> AmdNode:
     return node
 
 
-def started(node: AmdNode, folder: Path, gpu: Mapping[str, Any], **environment: str) -> Program:
-    """The program on this node, with these settings of its section gpu."""
+def started(node: AmdNode, folder: Path) -> Program:
+    """The program on this node, where nothing looks for GPUs of NVIDIA."""
     changes: dict[str, dict[str, Any]] = {
         "metrics": {"collect_interval_secs": 0.2},
         "sources": {"sys_root": str(node.sys), "cpu_model_probe": False},
-        "gpu": {"driver_markers": ["/nowhere/driver"], "smi_paths": ["/nowhere/smi"], **gpu},
+        "gpu": {"driver_markers": ["/nowhere/driver"], "smi_paths": ["/nowhere/smi"]},
     }
-    return Program(folder / "run", changes, environment=environment)
+    return Program(folder / "run", changes)
 
 
 def test_amd_cards_are_on_the_page_without_a_child(amd: AmdNode, tmp_path: Path) -> None:
     """The families of NVIDIA have samples of both cards; nothing is started to read them."""
-    with started(amd, tmp_path, {}) as program:
+    with started(amd, tmp_path) as program:
         page = program.page_with('gpu_vendor="amd"').text
         for family, value in (
             ("hw_gpu_temperature_celsius", 53),
@@ -61,55 +57,6 @@ def test_amd_cards_are_on_the_page_without_a_child(amd: AmdNode, tmp_path: Path)
         }
         assert checks["GPU driver amdgpu"] == "ok"
         assert "GPU driver" not in checks
-
-
-def test_a_lost_card_is_a_fault_of_that_card(amd: AmdNode, tmp_path: Path) -> None:
-    """A card that falls off the bus is down and critical, as one of NVIDIA; the other is well."""
-    with started(amd, tmp_path, {}) as program:
-        program.page_with('gpu_vendor="amd"')
-        amd.card(FIRST, {"config": b"\xff" * 64})
-        page = program.page_with('fault="gpu_lost"').text
-        down = [line for line in page.splitlines() if line.startswith("hw_gpu_up{")]
-        assert [line.rpartition(" ")[2] for line in down] == ["0", "1"]
-        assert 'reason="gpu_lost"' in page
-
-
-def test_both_vendors_have_numbers_of_their_own(
-    amd: AmdNode, nvml: NvmlLibrary, tmp_path: Path
-) -> None:
-    """Beside GPUs of NVIDIA, AMD's are numbered after them, and the labels of those stay."""
-    for number in range(8):
-        amd.other_device(f"0000:{0xC0 + number:02x}:00.0", "0x10de", "0x030200")
-    marker = tmp_path / "driver"
-    marker.touch()
-    nvml.say(capture="h100x8.scenario")
-    gpu = {"driver_markers": [str(marker)], "redetect_secs": 0.2}
-    with started(amd, tmp_path, gpu, **nvml.environment) as program:
-
-        def complete() -> list[str] | None:
-            lines = program.first_page().text.splitlines()
-            found = [line for line in lines if line.startswith("hw_gpu_vendor_info{")]
-            return found if len(found) == 10 else None
-
-        found = wait_for(complete, "ten GPUs")
-        numbers = [(line.split('"')[3], line.split('"')[9]) for line in found]
-        assert numbers == [
-            *((str(number), "nvidia") for number in range(8)),
-            *(("8", "amd"), ("9", "amd")),
-        ]
-        page = program.first_page().text
-        assert 'backend="nvml",reason="ok"' in page
-        assert 'backend="amdgpu",reason="ok"' in page
-
-
-def test_a_driver_that_comes_later_is_noticed(tmp_path: Path) -> None:
-    """Without the driver nothing is said of AMD; once it is bound its cards are on the page."""
-    node = AmdNode(tmp_path / "sys")
-    node.unload()
-    with started(node, tmp_path, {}) as program:
-        assert "amd" not in program.first_page().text
-        AmdNode(node.sys).card(FIRST)
-        program.page_with('gpu_vendor="amd"')
 
 
 def test_npus_are_on_the_page_and_their_health_is_judged(tmp_path: Path) -> None:
@@ -162,32 +109,3 @@ def test_a_pod_that_was_given_a_card_is_named(amd: AmdNode, tmp_path: Path) -> N
         ]
         assert 'gpu_index="1"' in line
         assert 'namespace="team",pod="train-0",container="main"' in line
-
-
-def test_a_card_whose_file_hangs_is_down_alone(amd: AmdNode, tmp_path: Path) -> None:
-    """The fault is gpu_hung of that card; the page goes on, and the program ends in time."""
-    with started(amd, tmp_path, {"timeout_secs": 0.5}) as program:
-        program.page_with('gpu_vendor="amd"')
-        file = amd.sys / "bus/pci/devices" / FIRST / "gpu_busy_percent"
-        file.unlink()
-        os.mkfifo(file)
-        page = program.page_with('fault="gpu_hung"').text
-        down = [line for line in page.splitlines() if line.startswith("hw_gpu_up{")]
-        assert [line.rpartition(" ")[2] for line in down] == ["0", "1"]
-        stale = [line for line in page.splitlines() if line.startswith("hw_gpu_data_stale{")]
-        assert [line.rpartition(" ")[2] for line in stale] == ["1", "0"]
-        code, secs = program.stop()
-        assert (code, secs < 5) == (0, True)
-
-
-def test_a_card_of_intel_is_on_the_page_and_judged(tmp_path: Path) -> None:
-    """The same families and rules: a card of xe that falls off the bus is lost."""
-    node = IntelNode(tmp_path / "sys")
-    node.card("xe", FIRST, XE_CARD)
-    with started(AmdNode(node.sys), tmp_path, {}) as program:
-        page = program.page_with('gpu_vendor="intel"').text
-        assert 'backend="xe",reason="ok"' in page
-        (heat,) = [line for line in page.splitlines() if line.startswith("hw_gpu_temperature_c")]
-        assert heat.endswith(" 61")
-        (node.sys / "bus/pci/devices" / FIRST / "config").write_bytes(b"\xff" * 64)
-        program.page_with('fault="gpu_lost"')
