@@ -6,6 +6,7 @@ its call has ended.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from exporter.blocking import OneAtATime
@@ -17,19 +18,13 @@ from exporter.collectors.pcie.address import is_pci_address
 from exporter.collectors.vendors.card_files import CardFiles
 from exporter.collectors.vendors.cards import Parts
 from exporter.model.reading import Missing
-from exporter.record import dataclass
 
 LOST = "gpu_lost"
 MAX_CARDS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class CardReading:
-    """What one card said: the GPU, or why there is none."""
-
-    gpu: Gpu | None
-    problem: str | None = None
-    missing: tuple[Missing, ...] = ()
+CardReading = tuple[Gpu | GpuProblem, tuple[Missing, ...]]
+"""One card: the GPU or why there is none, and what could not be read."""
 
 
 class CardReader(Protocol):
@@ -105,14 +100,13 @@ class SysfsCards:
         def read() -> CardReading:
             files = self._files(address, f"gpu{index}")
             if files.is_suspended:
-                return CardReading(None, SUSPENDED)
+                return problem(SUSPENDED), ()
             if files.is_lost:
-                return CardReading(None, LOST)
+                return problem(LOST), ()
             gpu = self._reader.read(files, index, address)
-            if files.is_gone:
-                return CardReading(None, LOST, tuple(files.missing))
-            return CardReading(gpu, None, tuple(files.missing))
+            return problem(LOST) if files.is_gone else gpu, tuple(files.missing)
 
+        problem = partial(GpuProblem, index=index, pci_bus_id=address)
         return read
 
     def _answer(self, found: dict[str, int], version: str | None) -> GpuAnswer:
@@ -123,13 +117,12 @@ class SysfsCards:
                 builder.problems.append(GpuProblem(HUNG, index=index, pci_bus_id=address))
                 continue
             del self._running[address]
-            reading = task.result()
-            builder.missing += reading.missing
-            if reading.gpu is None:
-                reason = reading.problem or LOST
-                builder.problems.append(GpuProblem(reason, index=index, pci_bus_id=address))
+            said, missing = task.result()
+            builder.missing += missing
+            if isinstance(said, Gpu):
+                builder.add(said)
             else:
-                builder.add(reading.gpu)
+                builder.problems.append(said)
         return builder.answer(driver_version=version)
 
     async def close(self) -> None:

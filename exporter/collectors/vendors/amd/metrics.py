@@ -61,8 +61,8 @@ def parse_metrics(table: bytes) -> GpuMetrics:
     version = (form, content)
     if version == SELF_DESCRIBING:
         return _from_attributes(_attributes(table))
-    energy = _number(table, "<Q", ENERGY_AT.get(version))
-    status = _number(table, "<Q", STATUS_AT.get(version))
+    energy = _number(table, ENERGY_AT.get(version))
+    status = _number(table, STATUS_AT.get(version))
     at = RESIDENCIES_AT.get(version)
     known = at is not None and len(table) >= at + 24
     return GpuMetrics(
@@ -99,11 +99,11 @@ def _attributes(table: bytes) -> dict[int, int]:
     return found
 
 
-def _number(table: bytes, form: str, at: int | None) -> int | None:
-    """Read a number; all ones stand for what the firmware does not count."""
-    if at is None or len(table) < at + struct.calcsize(form):
+def _number(table: bytes, at: int | None) -> int | None:
+    """Read a number of 64 bits; all ones stand for what the firmware does not count."""
+    if at is None or len(table) < at + 8:
         return None
-    number: int = struct.unpack_from(form, table, at)[0]
+    number = int.from_bytes(table[at : at + 8], "little")
     return None if number == ALL_ONES_64 else number
 
 
