@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 from exporter.collectors.demo.jobs import Running, is_reset
 from exporter.collectors.demo.script import (
@@ -88,9 +89,7 @@ class Card:
 
     def _with_noise(self, one: Running) -> Running:
         noise = self._chance.gauss(0.0, 1.5) if one.percent else 0.0
-        return Running(
-            one.pid, one.job, round(min(100.0, max(0.0, one.percent + noise))), one.is_waiting
-        )
+        return replace(one, percent=round(min(100.0, max(0.0, one.percent + noise))))
 
     def _heat(self, *, is_hot: bool) -> None:
         share = self.percent / 100
