@@ -76,20 +76,14 @@ def _too_few_links(wanted: int, hardware: HardwareNow, named: Iterable[Part]) ->
     links, gpus = hardware.found.get("nvlink"), hardware.found.get("gpu")
     if not wanted or links is None or gpus is None:
         return
-    up = Counter(part.slot.rpartition("/")[0] for part in links.parts)
     here = {part.slot for part in links.parts}
     lost = Counter(part.slot.rpartition("/")[0] for part in named if part.slot not in here)
     for gpu in (part for part in gpus.parts if part.slot in hardware.linked):
-        missing = wanted - up[gpu.slot]
+        missing = wanted - sum(slot.startswith(f"{gpu.slot}/") for slot in here)
         if missing > lost[gpu.slot]:
-            has = {part.slot.rpartition("/")[2] for part in links.parts if _is_of(part, gpu)}
-            numbers = [str(link) for link in range(wanted) if str(link) not in has]
+            numbers = [str(link) for link in range(wanted) if f"{gpu.slot}/{link}" not in here]
             text = f"{_missing_of('nvlink', missing, wanted)} missing: {', '.join(numbers)}"
             yield Shortage("nvlink", gpu.slot, f"{text} of {gpu.title}")
-
-
-def _is_of(link: Part, gpu: Part) -> bool:
-    return link.slot.rpartition("/")[0] == gpu.slot
 
 
 def _other_models(wanted: str, hardware: HardwareNow) -> Iterator[Shortage]:
