@@ -18,27 +18,28 @@ from exporter.model.snapshot import Snapshot
 T = TypeVar("T", SiblingDeviation, GpuAnomaly)
 
 
+def _found(snapshot: Snapshot) -> Unusual:
+    return unusual_of(snapshot.conclusions) or Unusual()
+
+
 def _on_gpus(
     snapshot: Snapshot, rows: Callable[[Unusual], Iterable[T]]
 ) -> Iterator[tuple[tuple[str, ...], T]]:
     """Yield each row with the labels of its GPU."""
-    unusual = unusual_of(snapshot.conclusions)
     gpus = {state.gpu.uuid: state.gpu for state in states(snapshot) if not state.stale}
-    for row in rows(unusual) if unusual else ():
+    for row in rows(_found(snapshot)):
         gpu = gpus.get(row.gpu_uuid)
         if gpu is not None:
             yield gpu_label_values(gpu), row
 
 
 def _models(snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], AnomalyModel]]:
-    unusual = unusual_of(snapshot.conclusions)
-    for model in unusual.models if unusual else ():
+    for model in _found(snapshot).models:
         yield (model.gpu_name,), model
 
 
 def _slow_calls(snapshot: Snapshot) -> Iterable[Sample]:
-    unusual = unusual_of(snapshot.conclusions)
-    for slow in unusual.slow_calls if unusual else ():
+    for slow in _found(snapshot).slow_calls:
         who = slow.workload
         labels = (slow.layer, slow.call, who.namespace, who.pod, who.container)
         yield labels, round(slow.ratio, 4)
