@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from re import Pattern
 
+from exporter.collectors.ebpf.tenant_files import Progress
 from exporter.record import dataclass
 
 MAX_MAPS_BYTES = 8 * 1024 * 1024
@@ -109,8 +110,13 @@ class LibraryFinder:
             for layer in sorted(self._closed)
         )
 
-    def open(self, pid: int, found: Found) -> "OpenLibrary | None":
-        """Open a library of a process, as `open_library`; note one that we may not open."""
+    def open(self, place: Place, progress: Progress) -> "OpenLibrary | None":
+        """Open a mapped file, as `open_library`; note one that we may not open.
+
+        Raises GivenUp where nobody waits for it any more.
+        """
+        pid, found = place
+        progress.come_to(found.file[0])
         try:
             return open_library(self._proc, pid, found)
         except PermissionError:

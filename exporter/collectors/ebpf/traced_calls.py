@@ -139,11 +139,10 @@ class TracedCallsSource:
         """Open libraries; blocks while it does."""
         opened: dict[Mapped, OpenLibrary] = {}
         try:
-            for pid, found in places:
-                progress.come_to(found.file[0])
-                library = self._finder.open(pid, found)
+            for place in places:
+                library = self._finder.open(place, progress)
                 if library is not None:
-                    opened[found.layer, found.file] = library
+                    opened[place[1].layer, place[1].file] = library
         except GivenUp:
             _close(opened)
             raise

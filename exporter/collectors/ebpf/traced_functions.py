@@ -20,6 +20,7 @@ from exporter.collectors.ebpf.libraries import (
     Identity,
     LibraryFinder,
     Mapped,
+    OpenLibrary,
     Place,
     User,
     mapped_files,
@@ -119,21 +120,23 @@ class TracedFunctionsSource:
         """Find the files in use and whose processes use them; blocks while it does."""
         found: dict[Identity, Place] = {}
         known, self._identities = self._identities, {}
-        for mapped, (pid, file) in mapped_files(users).items():
+        for mapped, place in mapped_files(users).items():
             identity = known.get(mapped)
             if identity is None:
-                if not self._files.may_open(file.file[0]):
-                    continue
-                progress.come_to(file.file[0])
-                library = self._finder.open(pid, file)
+                library = self._open(place, progress)
                 if library is None:
                     continue
                 identity = library.identity
                 library.close()
             self._identities[mapped] = identity
             if len(found) < MAX_FILES:
-                found.setdefault(identity, (pid, file))
+                found.setdefault(identity, place)
         return found
+
+    def _open(self, place: Place, progress: Progress) -> OpenLibrary | None:
+        """Open a file, unless its filesystem is left out; raise GivenUp as the finder does."""
+        may_open = self._files.may_open(place[1].file[0])
+        return self._finder.open(place, progress) if may_open else None
 
     async def _attach(self, places: Mapping[Identity, Place]) -> None:
         """Attach to these files where one is new, or one has not been in use for a while."""
@@ -175,19 +178,16 @@ class TracedFunctionsSource:
     def _add_probes(
         self, prepared: _Prepared, places: Mapping[Identity, Place], progress: Progress
     ) -> None:
-        for identity, (pid, file) in places.items():
-            if not self._files.may_open(file.file[0]):
-                continue
-            progress.come_to(file.file[0])
-            library = self._finder.open(pid, file)
+        for identity, place in places.items():
+            library = self._open(place, progress)
             if library is None:
                 continue
             prepared.descriptors.append(library.descriptor)
-            name = file.path.rpartition("/")[2]
+            name = place[1].path.rpartition("/")[2]
             try:
-                probes = probes_of(file.layer, library.descriptor, name, self._chosen)
+                probes = probes_of(library.layer, library.descriptor, name, self._chosen)
             except BadLibrary as error:
-                prepared.problems[f"a file of {file.layer} is left out: {error}"] = None
+                prepared.problems[f"a file of {library.layer} is left out: {error}"] = None
                 continue
             if probes:
                 prepared.probes += probes

@@ -17,6 +17,7 @@ from exporter.collectors.ebpf.libraries import (
     LibraryFinder,
     open_library,
 )
+from exporter.collectors.ebpf.tenant_files import Progress
 
 CODE = "7f00000{n}000-7f00000{n}fff r-xp 00001000 fe:00 {inode}      {path}\n"
 DATA = "7f00000{n}000-7f00000{n}fff r--p 00001000 fe:00 {inode}      {path}\n"
@@ -203,7 +204,7 @@ def test_a_closed_folder_is_said(tree: Tree, tmp_path: Path) -> None:
     finder = tree.finder()
     os.seteuid(65534)
     try:
-        assert finder.open(1, library) is None
+        assert finder.open((1, library), Progress()) is None
     finally:
         os.seteuid(0)
     finder.look(0.0)
