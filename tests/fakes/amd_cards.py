@@ -5,56 +5,9 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
-MI100: dict[str, str] = {
-    "vendor": "0x1002\n",
-    "device": "0x738c\n",
-    "class": "0x038000\n",
-    "numa_node": "1\n",
-    "unique_id": "a3b0000000000001\n",
-    "product_name": "Arcturus GL-XL [Instinct MI100]\n",
-    "product_number": "D3431401\n",
-    "serial_number": "692124000001\n",
-    "vbios_version": "113-D3431401-101\n",
-    "power/runtime_status": "active\n",
-    "gpu_busy_percent": "37\n",
-    "mem_busy_percent": "12\n",
-    "mem_info_vram_total": "34342961152\n",
-    "mem_info_vram_used": "6750208\n",
-    "mem_info_vis_vram_total": "34342961152\n",
-    "mem_info_vis_vram_used": "6750208\n",
-    "pp_dpm_sclk": "0: 300Mhz *\n1: 495Mhz\n15: 1502Mhz\n",
-    "pp_dpm_mclk": "0: 167Mhz\n1: 1200Mhz *\n",
-    "current_link_speed": "16.0 GT/s PCIe\n",
-    "max_link_speed": "16.0 GT/s PCIe\n",
-    "current_link_width": "16\n",
-    "max_link_width": "16\n",
-    "pcie_replay_count": "0\n",
-    "ras/features": "feature mask: 0x00000001\n",
-    "ras/umc_err_count": "ue: 0\nce: 3\n",
-    "ras/gfx_err_count": "ue: 0\nce: 1\n",
-    "ras/gpu_vram_bad_pages": "0x00000001 : 0x00001000 : R\n0x00000002 : 0x00001000 : R\n",
-    "hwmon/hwmon7/name": "amdgpu\n",
-    "hwmon/hwmon7/temp1_label": "edge\n",
-    "hwmon/hwmon7/temp1_input": "53000\n",
-    "hwmon/hwmon7/temp1_crit": "100000\n",
-    "hwmon/hwmon7/temp1_emergency": "105000\n",
-    "hwmon/hwmon7/temp2_label": "junction\n",
-    "hwmon/hwmon7/temp2_input": "55000\n",
-    "hwmon/hwmon7/temp2_crit": "100000\n",
-    "hwmon/hwmon7/temp3_label": "mem\n",
-    "hwmon/hwmon7/temp3_input": "53000\n",
-    "hwmon/hwmon7/temp3_crit": "94000\n",
-    "hwmon/hwmon7/power1_average": "36000000\n",
-    "hwmon/hwmon7/power1_cap": "290000000\n",
-    "hwmon/hwmon7/power1_cap_max": "290000000\n",
-    "hwmon/hwmon7/power1_cap_min": "0\n",
-    "hwmon/hwmon7/power1_cap_default": "290000000\n",
-    "hwmon/hwmon7/freq1_label": "sclk\n",
-    "hwmon/hwmon7/freq1_input": "300000000\n",
-    "hwmon/hwmon7/freq2_label": "mclk\n",
-    "hwmon/hwmon7/freq2_input": "1200000000\n",
-}
-"""What the sensors, memory, limits and ids of one MI100 in a public recording of rocm-smi were."""
+from tests.fakes.card_files import files_of, put_card
+
+MI100 = files_of("mi100")
 
 
 class AmdNode:
@@ -67,20 +20,9 @@ class AmdNode:
 
     def card(self, address: str, changes: Mapping[str, str | bytes | None] | None = None) -> Path:
         """Add a card, or change files of one; a file that is None is taken away."""
-        folder = self.sys / "bus/pci/devices" / address
-        is_new = not folder.exists()
-        files: dict[str, str | bytes | None] = {**(MI100 if is_new else {}), **(changes or {})}
-        for name, content in files.items():
-            file = folder / name
-            if content is None:
-                file.unlink(missing_ok=True)
-                continue
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content if isinstance(content, bytes) else content.encode())
-        link = self.sys / "bus/pci/drivers/amdgpu" / address
-        if not link.is_symlink():
-            link.symlink_to(f"../../../../bus/pci/devices/{address}")
-        return folder
+        is_new = not (self.sys / "bus/pci/devices" / address).exists()
+        files = {**(MI100 if is_new else {}), **(changes or {})}
+        return put_card(self.sys, "amdgpu", address, files)
 
     def other_device(self, address: str, vendor: str, class_: str) -> None:
         """Add a device that amdgpu is not bound to."""
