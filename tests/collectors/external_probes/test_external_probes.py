@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 
@@ -16,7 +15,7 @@ from exporter.collectors.external_probes.pace import MAX_READ_LINES
 from exporter.collectors.external_probes.source import ExternalProbesSource
 from exporter.config import Config, ProbeCommand
 from exporter.exposition.render import Format, render
-from exporter.model.probe import ExternalProbes, ProbeState
+from exporter.model.probe import ExternalProbes, ProbeMetric, ProbeState
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import READ_CHUNK_BYTES, Children
 from tests.fakes.source_context import source_context
@@ -147,16 +146,18 @@ async def test_an_interval_probe_that_hangs_is_ended_at_its_deadline(stage: Stag
     assert probe.expires == 1000.0 + 3600 + 0.5
 
 
-async def test_named_metrics_get_families_of_their_own(stage: Stage) -> None:
+def test_named_metrics_get_families_of_their_own() -> None:
     """With help and type on the page; a second probe cannot change what a name means."""
-    other = json.dumps({"metric": "hw_npu_temperature_celsius", "labels": {"x": "1"}, "value": 5})
-    stage.start(f"echo '{GOOD}'; sleep 1000", f"echo '{other}'; sleep 1000")
-    await stage.until(lambda p: p.up)
-    reading = await stage.read()
-    while not reading.probes[1].up:
-        await asyncio.sleep(0.01)
-        reading = await stage.read()
-    snapshot = Snapshot("n", 1, 0.0, 1000.0, 0.0, MappingProxyType({ExternalProbes: reading}))
+    labels = ((("npu", "0"),), (("x", "1"),))
+    probes = tuple(
+        ProbeState(
+            *(f"p{n}", True),
+            metrics=(ProbeMetric("hw_npu_temperature_celsius", "gauge", "", each, 61.0),),
+        )
+        for n, each in enumerate(labels)
+    )
+    readings: dict[type, object] = {ExternalProbes: ExternalProbes(probes)}
+    snapshot = Snapshot("n", 1, 0.0, 1000.0, 0.0, readings)
     page = render(families_of(snapshot), snapshot, Format.TEXT).body.decode()
     assert (
         "# HELP hw_npu_temperature_celsius Measured by an external probe.\n"

@@ -5,6 +5,7 @@ import errno
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from itertools import cycle
 
 import pytest
 
@@ -78,87 +79,54 @@ def play(
     run_virtually(whole())
 
 
-def ends_after(secs: float, code: int) -> Callable[[ScriptedChild], None]:
-    """Children that end by themselves."""
+def ends_after(secs: float, *codes: int) -> Callable[[ScriptedChild], None]:
+    """Children that end by themselves, one after the other with these codes."""
+    left = cycle(codes)
 
     def prepare(child: ScriptedChild) -> None:
-        asyncio.get_running_loop().call_later(secs, child.ends, code)
+        asyncio.get_running_loop().call_later(secs, child.ends, next(left))
 
     return prepare
 
 
-@pytest.mark.parametrize("code", [0, 1])
-def test_a_probe_that_ends_at_once_is_started_ever_more_seldom(code: int) -> None:
-    """A stream is to run for ever: its pauses double to a minute, however it ended."""
-
-    async def story(scene: Scene) -> None:
-        await asyncio.sleep(190)
-        assert scene.children.starts == [0, 1, 3, 7, 15, 31, 63, 123, 183]
-        assert scene.probe.state().restarts == 9
-
-    play(story, prepare=ends_after(0, code))
+DOUBLING = [0, 1, 3, 7, 15, 31, 63, 123, 183]
 
 
 @pytest.mark.parametrize(
-    ("life", "starts"), [(60, [0, 61, 123, 187]), (61, [0, 62, 124, 186])], ids=["short", "long"]
+    ("schedule", "prepare", "secs", "starts", "restarts"),
+    [
+        # a stream is to run for ever: its pauses double to a minute, however it ended
+        (FOREVER, ends_after(0, 0), 190, DOUBLING, 9),
+        (FOREVER, ends_after(0, 1), 190, DOUBLING, 9),
+        # after more than a minute a failure is the first again
+        (FOREVER, ends_after(60, 1), 200, [0, 61, 123, 187], 3),
+        (FOREVER, ends_after(61, 1), 200, [0, 62, 124, 186], 3),
+        # an interval is from start to start, and a run that ended well is no restart
+        (EVERY_20, ends_after(3, 0), 65, [0, 20, 40, 60], 0),
+        (EVERY_20, ends_after(4.9, 0), 65, [0, 20, 40, 60], 0),
+        # runs that take longer than their interval follow each other
+        (Schedule(every_secs=20.0, deadline_secs=40.0), ends_after(30, 0), 80, [0, 30, 60], 0),
+        # a run that failed is tried again before its interval is over
+        (EVERY_20, ends_after(0, 1), 10, [0, 1, 3, 7], 4),
+        # after a run that went well a failure is the first again
+        (EVERY_20, ends_after(0, 1, 1, 0, 1, 0), 25, [0, 1, 3, 23, 24], 3),
+    ],
 )
-def test_after_more_than_a_minute_a_failure_is_the_first_again(
-    life: float, starts: list[float]
+def test_a_probe_is_started_again(
+    schedule: Schedule,
+    prepare: Callable[[ScriptedChild], None],
+    secs: float,
+    starts: list[float],
+    restarts: int,
 ) -> None:
-    """A probe that broke after a day of work is back in a second."""
+    """By its schedule, or after a pause that doubles while it fails."""
 
     async def story(scene: Scene) -> None:
-        await asyncio.sleep(200)
+        await asyncio.sleep(secs)
         assert scene.children.starts == starts
+        assert scene.probe.state().restarts == restarts
 
-    play(story, prepare=ends_after(life, 1))
-
-
-@pytest.mark.parametrize(("life", "starts"), [(3, [0, 20, 40, 60]), (4.9, [0, 20, 40, 60])])
-def test_an_interval_probe_is_started_start_to_start(life: float, starts: list[float]) -> None:
-    """However long a run takes, and a run that ended well is no restart."""
-
-    async def story(scene: Scene) -> None:
-        await asyncio.sleep(65)
-        assert scene.children.starts == starts
-        assert scene.probe.state().restarts == 0
-
-    play(story, EVERY_20, ends_after(life, 0))
-
-
-def test_runs_that_take_longer_than_their_interval_follow_each_other() -> None:
-    """The next begins when one has ended; two at once are never there."""
-
-    async def story(scene: Scene) -> None:
-        await asyncio.sleep(80)
-        assert scene.children.starts == [0, 30, 60]
-
-    play(story, Schedule(every_secs=20.0, deadline_secs=40.0), ends_after(30, 0))
-
-
-def test_a_run_that_failed_is_tried_again_before_its_interval_is_over() -> None:
-    """With the pauses of any failure, and counted."""
-
-    async def story(scene: Scene) -> None:
-        await asyncio.sleep(10)
-        assert scene.children.starts == [0, 1, 3, 7]
-        assert scene.probe.state().restarts == 4
-
-    play(story, EVERY_20, ends_after(0, 1))
-
-
-def test_after_a_run_that_went_well_a_failure_is_the_first_again() -> None:
-    """A failure now and then does not make the pauses of later ones longer."""
-    codes = iter([1, 1, 0, 1, 0])
-
-    def prepare(child: ScriptedChild) -> None:
-        ends_after(0, next(codes))(child)
-
-    async def story(scene: Scene) -> None:
-        await asyncio.sleep(25)
-        assert scene.children.starts == [0, 1, 3, 23, 24]
-
-    play(story, EVERY_20, prepare)
+    play(story, schedule, prepare)
 
 
 def test_an_interval_run_is_ended_at_its_deadline_and_a_stream_never() -> None:
