@@ -3,7 +3,7 @@
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -206,18 +206,13 @@ async def test_the_daemons_of_the_device_plugin_are_found(short_path: Path) -> N
     assert resources == {"nvidia.com/gpu.shared"}
 
 
-def _says(answers: dict[str, str]) -> "AskedOf":
-    return AskedOf(answers)
-
-
-class AskedOf:
+def says(answers: dict[str, str]) -> Callable[[str], Awaitable[str]]:
     """A daemon that answers at once."""
 
-    def __init__(self, answers: dict[str, str]) -> None:
-        self.answers = answers
+    async def ask(command: str) -> str:
+        return answers.get(command, "Invalid device\n")
 
-    async def __call__(self, command: str) -> str:
-        return self.answers.get(command, "Invalid device\n")
+    return ask
 
 
 async def test_where_gpus_are_known_by_number_only_one_limit_is_for_all() -> None:
@@ -229,11 +224,10 @@ async def test_where_gpus_are_known_by_number_only_one_limit_is_for_all() -> Non
         "get_device_pinned_mem_limit 7 1": "5G\n",
     }
     limit = MemoryLimit(5 * GIB, 6 * GIB - 1)
-    (server,) = await ask_servers(_says(same), ("GPU-0", "GPU-1"))
+    (server,) = await ask_servers(says(same), ("GPU-0", "GPU-1"))
     assert server.memory == (("GPU-0", limit), ("GPU-1", limit))
-    (server,) = await ask_servers(
-        _says({**same, "get_device_pinned_mem_limit 7 1": "6G\n"}), ("GPU-0", "GPU-1")
-    )
+    other = {**same, "get_device_pinned_mem_limit 7 1": "6G\n"}
+    (server,) = await ask_servers(says(other), ("GPU-0", "GPU-1"))
     assert server.memory == ()
 
 
@@ -246,7 +240,7 @@ async def test_of_several_servers_each_knows_its_clients() -> None:
         "get_client_list 7": "70\n",
         "get_client_list 8": "",
     }
-    servers = await ask_servers(_says(answers), ("GPU-0",))
+    servers = await ask_servers(says(answers), ("GPU-0",))
     assert [(it.pid, it.thread_percent, sorted(it.clients)) for it in servers] == [
         (7, 50.0, [70]),
         (8, 100.0, []),
