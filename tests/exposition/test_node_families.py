@@ -1,14 +1,17 @@
 """The node around the GPUs on the page: what is shown, what is left out to stay small."""
 
+from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 
 from exporter.collectors import chosen
+from exporter.collectors.cpu.values import Cpu
 from exporter.collectors.disk.values import (
     Filesystem,
     Filesystems,
+    MdArray,
+    MdArrays,
     NvmeController,
     NvmeControllers,
     NvmeHealth,
@@ -17,42 +20,21 @@ from exporter.collectors.disk.values import (
 from exporter.collectors.everything import FAMILIES, live_families
 from exporter.collectors.memory.values import Dimm, MemoryController, MemoryErrors
 from exporter.collectors.network.values import Interface, Network
+from exporter.collectors.node.values import Host
 from exporter.collectors.pcie.values import Pcie, PcieDevice, PcieError
 from exporter.collectors.processes import ProcessStates
 from exporter.collectors.sensors.values import Sensor, Sensors
 from exporter.config import Config
 from exporter.exposition.live import Moment
 from exporter.exposition.render import Format, render
-from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+from exporter.model.snapshot import Outcome, SourceReport
 from tests.collectors.large_node import large_node
 from tests.collectors.whole_node import look_around
+from tests.exposition.sampling import by_labels, samples, snapshot_of
 
 BUDGET = 400
 LEFT_FOR_OTHERS = 48
 """Series of faults, rules, events and what the exporter uses, and of the first faults."""
-
-
-def snapshot_of(*values: object, reports: tuple[SourceReport, ...] = ()) -> Snapshot:
-    """A snapshot of these readings."""
-    return Snapshot(
-        node="n",
-        sequence=1,
-        taken_at=0.0,
-        taken_boottime=0.0,
-        duration_secs=0.0,
-        readings=MappingProxyType({type(value): value for value in values}),
-        reports=reports,
-    )
-
-
-def samples(name: str, snapshot: Snapshot) -> dict[tuple[str, ...], float]:
-    """The samples of one family by their labels."""
-    (family,) = (family for family in FAMILIES if family.name == name)
-    return {
-        labels: number
-        for labels, number in family.samples(snapshot)
-        if isinstance(number, (int, float))
-    }
 
 
 def test_a_large_server_stays_within_its_budget(tmp_path: Path) -> None:
@@ -74,7 +56,7 @@ def test_zeros_are_left_out_where_there_are_many(count: int, *, zeros: bool) -> 
         Interface(f"eth{number}", receive_packets=1, receive_errors=0) for number in range(count)
     ]
     nics[0] = Interface("eth0", receive_packets=1, receive_errors=5)
-    found = samples("hw_network_receive_errors_total", snapshot_of(Network("host", tuple(nics))))
+    found = by_labels("hw_network_receive_errors_total", snapshot_of(Network("host", tuple(nics))))
     assert found[("eth0",)] == 5
     assert len(found) == (count if zeros else 1)
 
@@ -84,28 +66,28 @@ def test_an_interface_that_was_never_used_shows_that_it_is_down() -> None:
     unused = Interface("eth1", receive_packets=0, transmit_packets=0, up=False)
     used = Interface("eth2", receive_packets=1, transmit_packets=0, up=False)
     snapshot = snapshot_of(Network("host", (unused, used)))
-    assert samples("hw_network_up", snapshot) == {("eth1",): 0, ("eth2",): 0}
-    assert samples("hw_network_receive_packets_total", snapshot) == {("eth2",): 1}
+    assert by_labels("hw_network_up", snapshot) == {("eth1",): 0, ("eth2",): 0}
+    assert by_labels("hw_network_receive_packets_total", snapshot) == {("eth2",): 1}
 
 
 def test_devices_beyond_the_limit_are_counted() -> None:
     """A kind that is shown whole has no sample."""
     snapshot = snapshot_of(Network("host", (), 4984), Filesystems(()))
-    assert samples("hw_exporter_devices_truncated", snapshot) == {("interface",): 4984}
+    assert by_labels("hw_exporter_devices_truncated", snapshot) == {("interface",): 4984}
 
 
 def test_a_pod_says_that_it_sees_no_network_of_the_node() -> None:
     """No interface, and the scope that explains why."""
     snapshot = snapshot_of(Network("pod"))
-    assert samples("hw_exporter_network_namespace_info", snapshot) == {("pod",): 1}
-    assert samples("hw_network_up", snapshot) == {}
+    assert by_labels("hw_exporter_network_namespace_info", snapshot) == {("pod",): 1}
+    assert by_labels("hw_network_up", snapshot) == {}
 
 
 def test_what_is_not_said_has_no_sample() -> None:
     """Neither zero nor NaN stands for it."""
     snapshot = snapshot_of(Network("host", (Interface("eth0", up=True),)))
-    assert samples("hw_network_receive_bytes_total", snapshot) == {}
-    assert samples("hw_network_speed_bytes_per_second", snapshot) == {}
+    assert by_labels("hw_network_receive_bytes_total", snapshot) == {}
+    assert by_labels("hw_network_speed_bytes_per_second", snapshot) == {}
 
 
 def test_a_filesystem_that_does_not_answer_keeps_its_flags() -> None:
@@ -113,16 +95,16 @@ def test_a_filesystem_that_does_not_answer_keeps_its_flags() -> None:
     dead = Filesystem("s:/x", "/nfs", "nfs4", readonly=False, unreachable=True)
     snapshot = snapshot_of(Filesystems((dead,)))
     labels = ("s:/x", "/nfs", "nfs4")
-    assert samples("hw_filesystem_unreachable", snapshot) == {labels: 1}
-    assert samples("hw_filesystem_readonly", snapshot) == {labels: 0}
-    assert samples("hw_filesystem_size_bytes", snapshot) == {}
+    assert by_labels("hw_filesystem_unreachable", snapshot) == {labels: 1}
+    assert by_labels("hw_filesystem_readonly", snapshot) == {labels: 0}
+    assert by_labels("hw_filesystem_size_bytes", snapshot) == {}
 
 
 def test_modules_without_errors_are_summed_on_a_large_node() -> None:
     """One with errors is shown; what the controllers know beside it stands under no name."""
     dimms = tuple(Dimm("mc0", f"D{number}", 3 if number == 2 else 0, 0) for number in range(5))
     controllers = (MemoryController("mc0", 4, 0, dimms), MemoryController("mc1", 2, 0))
-    assert samples("hw_memory_errors_total", snapshot_of(MemoryErrors(controllers))) == {
+    assert by_labels("hw_memory_errors_total", snapshot_of(MemoryErrors(controllers))) == {
         ("mc0", "D2", "corrected"): 3,
         ("mc0", "D2", "uncorrected"): 0,
         ("", "", "corrected"): 3,
@@ -133,7 +115,7 @@ def test_modules_without_errors_are_summed_on_a_large_node() -> None:
 def test_all_modules_are_shown_on_a_small_node() -> None:
     """With what each controller could not give to a module; what it does not count is not said."""
     controller = MemoryController("mc0", 1, None, (Dimm("mc0", "D0", 0, None),))
-    assert samples("hw_memory_errors_total", snapshot_of(MemoryErrors((controller,)))) == {
+    assert by_labels("hw_memory_errors_total", snapshot_of(MemoryErrors((controller,)))) == {
         ("mc0", "D0", "corrected"): 0,
         ("mc0", "", "corrected"): 1,
     }
@@ -152,16 +134,23 @@ def test_healthy_links_of_many_cards_are_counted() -> None:
     """Eight cards show their links, nine are a number."""
     assert len(samples("hw_pcie_link_width", snapshot_of(cards(8)))) == 8
     snapshot = snapshot_of(cards(9))
-    assert samples("hw_pcie_link_width", snapshot) == {}
-    assert samples("hw_pcie_links", snapshot) == {("full",): 9, ("reduced",): 0, ("unknown",): 0}
-    assert samples("hw_pcie_info", snapshot) == {}
+    assert by_labels("hw_pcie_link_width", snapshot) == {}
+    assert by_labels("hw_pcie_links", snapshot) == {
+        ("full",): 9,
+        ("reduced",): 0,
+        ("unknown",): 0,
+    }
+    assert by_labels("hw_pcie_info", snapshot) == {}
 
 
 def test_a_reduced_link_is_shown_with_the_port_above() -> None:
     """Both ends of the link, to see which of them it is."""
     snapshot = snapshot_of(cards(9, width=2))
-    assert samples("hw_pcie_link_width", snapshot) == {("0000:00:01.0",): 16, ("0000:01:00.0",): 2}
-    assert samples("hw_pcie_links", snapshot)[("reduced",)] == 1
+    assert by_labels("hw_pcie_link_width", snapshot) == {
+        ("0000:00:01.0",): 16,
+        ("0000:01:00.0",): 2,
+    }
+    assert by_labels("hw_pcie_links", snapshot)[("reduced",)] == 1
     assert len(samples("hw_pcie_info", snapshot)) == 2
 
 
@@ -172,10 +161,13 @@ def test_errors_of_the_bus_are_shown_where_they_occurred() -> None:
         "errors_by_severity": (("correctable", 7), ("fatal", 0)),
     }
     snapshot = snapshot_of(cards(9, **errors))
-    assert samples("hw_pcie_errors_total", snapshot) == {
+    assert by_labels("hw_pcie_errors_total", snapshot) == {
         ("0000:01:00.0", "correctable", "BadTLP"): 7
     }
-    assert samples("hw_pcie_all_errors_total", snapshot) == {("correctable",): 7, ("fatal",): 0}
+    assert by_labels("hw_pcie_all_errors_total", snapshot) == {
+        ("correctable",): 7,
+        ("fatal",): 0,
+    }
 
 
 def core(number: int, value: float | None) -> Sensor:
@@ -190,7 +182,7 @@ def test_of_many_cores_the_hottest_is_shown() -> None:
     few = snapshot_of(Sensors((package, *(core(n, 40.0 + n) for n in range(4)))))
     assert len(samples("hw_temperature_celsius", few)) == 5
     many = snapshot_of(Sensors((package, core(9, None), *(core(n, 40.0 + n) for n in range(4)))))
-    assert samples("hw_temperature_celsius", many) == {
+    assert by_labels("hw_temperature_celsius", many) == {
         ("coretemp.0", "coretemp", "Package id 0"): 50.0,
         ("coretemp.0", "coretemp", "hottest core"): 43.0,
     }
@@ -209,13 +201,13 @@ def test_of_many_sensors_the_main_one_of_each_device_is_shown() -> None:
         )
     )
     assert len(samples("hw_temperature_celsius", found)) == 9
-    assert samples("hw_temperature_limit_celsius", found) == {}
+    assert by_labels("hw_temperature_limit_celsius", found) == {}
 
 
 def test_a_walk_over_processes_adds_its_states() -> None:
     """Without one only what the scheduler counts is shown."""
     snapshot = snapshot_of(ProcessStates((("zombie", 3.0),)))
-    assert samples("hw_processes", snapshot) == {("zombie",): 3}
+    assert by_labels("hw_processes", snapshot) == {("zombie",): 3}
 
 
 @pytest.mark.parametrize(("count", "shown"), [(4, 4), (5, 1)])
@@ -223,7 +215,7 @@ def test_of_many_controllers_those_that_are_not_live_are_shown(count: int, shown
     """Four say that they live; of five the one that does not."""
     states = ["resetting", *["live"] * (count - 1)]
     controllers = (NvmeController(f"nvme{n}", state) for n, state in enumerate(states))
-    found = samples("hw_nvme_state", snapshot_of(NvmeControllers(tuple(controllers))))
+    found = by_labels("hw_nvme_state", snapshot_of(NvmeControllers(tuple(controllers))))
     assert found[("nvme0", "resetting")] == 1
     assert len(found) == shown
 
@@ -231,14 +223,90 @@ def test_of_many_controllers_those_that_are_not_live_are_shown(count: int, shown
 def test_a_controller_without_a_state_has_no_series() -> None:
     """What the kernel did not say is absent."""
     silent = NvmeControllers((NvmeController("nvme0", None), NvmeController("nvme1", "live")))
-    assert samples("hw_nvme_state", snapshot_of(silent)) == {("nvme1", "live"): 1}
+    assert by_labels("hw_nvme_state", snapshot_of(silent)) == {("nvme1", "live"): 1}
 
 
 def test_the_health_of_a_disk_is_shown() -> None:
     """One series for each value that the disk says."""
     health = NvmeHealth("nvme0", 4, None, 0.9, 0.1, 1.2, 7, 0)
     snapshot = snapshot_of(NvmeHealths((health,)))
-    assert samples("hw_nvme_critical_warning", snapshot) == {("nvme0",): 4}
-    assert samples("hw_nvme_percentage_used_ratio", snapshot) == {("nvme0",): 1.2}
-    assert samples("hw_nvme_media_errors_total", snapshot) == {("nvme0",): 0}
-    assert samples("hw_nvme_temperature_celsius", snapshot) == {}
+    assert by_labels("hw_nvme_critical_warning", snapshot) == {("nvme0",): 4}
+    assert by_labels("hw_nvme_percentage_used_ratio", snapshot) == {("nvme0",): 1.2}
+    assert by_labels("hw_nvme_media_errors_total", snapshot) == {("nvme0",): 0}
+    assert by_labels("hw_nvme_temperature_celsius", snapshot) == {}
+
+
+def test_sources_are_up_when_they_were_read() -> None:
+    """One whose hardware is absent says nothing: `hw_exporter_source_up == 0` is a failure."""
+    reports = (
+        SourceReport("gpu", Outcome.OK, 0.1),
+        SourceReport("disk", Outcome.FAILED, 0.1, "no way"),
+        SourceReport("raid", Outcome.ABSENT, 0.1),
+        SourceReport("nvme", Outcome.STUCK, 0.1),
+        SourceReport("kernel_log", Outcome.OK, 0.1),
+    )
+    seen = snapshot_of(reports=reports)
+    assert samples("hw_exporter_source_up", seen) == [
+        (("gpu",), True),
+        (("disk",), False),
+        (("nvme",), False),
+        (("kernel_log",), True),
+    ]
+    assert samples("hw_kernel_log_source_info", seen) == []
+
+
+def test_what_a_node_does_not_name_is_unknown() -> None:
+    """The rest is shown as it is."""
+    host = Host("n", "Ubuntu", None, "6.8", None, 60.0)
+    ((labels, value),) = samples("hw_node_info", snapshot_of(host))
+    assert (labels[0], labels[1], labels[2], value) == ("Ubuntu", "unknown", "6.8", 1)
+
+
+def test_disks_and_processes_are_counted_by_state() -> None:
+    """All four states of an array, both of the scheduler."""
+    array = MdArray("md0", "active", "raid1", 2, 1, 3, 4)
+    found = samples("hw_md_disks", snapshot_of(MdArrays((array,))))
+    states = (("active", 2), ("failed", 1), ("spare", 3), ("missing", 4))
+    assert found == [(("md0", state), count) for state, count in states]
+    cpu = Cpu(None, 8, None, None, processes_running=3, processes_blocked=2)
+    found = samples("hw_processes", snapshot_of(cpu))
+    assert found == [(("running",), 3), (("blocked",), 2)]
+
+
+def test_a_card_at_no_port_is_shown_without_one() -> None:
+    """And one in no named slot without that."""
+    seen = snapshot_of(Pcie((PcieDevice("0000:3b:00.0", "gpu"),)))
+    assert samples("hw_pcie_info", seen) == [(("0000:3b:00.0", "", "gpu", ""), 1)]
+
+
+def test_errors_of_no_known_module_are_what_the_controller_counted_beside() -> None:
+    """Never less than nothing; of each sort by itself."""
+    one = Dimm("mc0", "A1", corrected_errors=3, uncorrected_errors=1)
+    mc = MemoryController("mc0", corrected_errors=5, uncorrected_errors=0, dimms=(one,))
+    found = by_labels("hw_memory_errors_total", snapshot_of(MemoryErrors((mc,))))
+    assert found["mc0", "", "corrected"] == 2
+    assert found["mc0", "", "uncorrected"] == 0
+    silent = replace(mc, dimms=(Dimm("mc0", "A1"),))
+    found = by_labels("hw_memory_errors_total", snapshot_of(MemoryErrors((silent,))))
+    assert found == {("mc0", "", "corrected"): 5, ("mc0", "", "uncorrected"): 0}
+
+
+def test_the_hottest_core_is_one_that_says_its_heat() -> None:
+    """However cold it is."""
+    cores = [
+        Sensor("temperature", "c", "coretemp", f"Core {number}", value)
+        for number, value in enumerate((None, None, 0.5, None, None))
+    ]
+    assert samples("hw_temperature_celsius", snapshot_of(Sensors(tuple(cores)))) == [
+        (("c", "coretemp", "hottest core"), 0.5)
+    ]
+
+
+def test_a_card_with_errors_is_named_among_many() -> None:
+    """Where links of healthy cards are only counted, its place is still on the page."""
+    errors = (PcieError("correctable", "BadTLP", 7),)
+    cards = [PcieDevice(f"0000:{number:02x}:00.0", "nvme") for number in range(9)]
+    cards[3] = replace(cards[3], errors=errors, parent="0000:00:01.0")
+    assert samples("hw_pcie_info", snapshot_of(Pcie(tuple(cards)))) == [
+        (("0000:03:00.0", "0000:00:01.0", "nvme", ""), 1)
+    ]

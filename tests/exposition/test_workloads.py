@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from types import MappingProxyType
 
 from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
 from exporter.collectors.workloads.families import FAMILIES
@@ -16,8 +15,7 @@ from exporter.collectors.workloads.values import (
     Workloads,
     WorkloadUse,
 )
-from exporter.exposition.render import Format, render
-from exporter.model.snapshot import Snapshot
+from tests.exposition.sampling import lines, snapshot_of
 
 TRAINER = Workload("ml", 'train-0"\n', "trainer")
 PROCESS = GpuProcess(10, "compute", 5)
@@ -27,12 +25,9 @@ W = rf'{G},namespace="ml",pod="train-0\"\n",container="trainer"'
 
 
 def _lines(workloads: Workloads | None, *states: GpuState) -> set[str]:
-    readings: dict[type, object] = {Gpus: Gpus(GpuBackend("nvml", "ok"), states)}
-    if workloads is not None:
-        readings[Workloads] = workloads
-    snapshot = Snapshot("n", 1, 0.0, 0.0, 0.0, MappingProxyType(readings))
-    lines = render(FAMILIES, snapshot, Format.TEXT).body.decode().splitlines()
-    return {line for line in lines if not line.startswith("#")}
+    gpus = Gpus(GpuBackend("nvml", "ok"), states)
+    seen = snapshot_of(gpus) if workloads is None else snapshot_of(gpus, workloads)
+    return {*lines(FAMILIES, seen)}
 
 
 def test_each_workload_has_its_series() -> None:
@@ -62,8 +57,8 @@ def test_a_shared_gpu_says_how_and_who_may_use_how_much() -> None:
     """Its kinds and replicas; quotas and replicas of each workload, where they are known."""
     shares = (GpuShare("GPU-0", "hami"), GpuShare("GPU-0", "time_slicing", 4))
     use = WorkloadUse("GPU-0", TRAINER, replicas=2, quota_memory_bytes=8, quota_sm_percent=30.0)
-    lines = _lines(Workloads("ok", uses=(use,), shares=shares), STATE)
-    assert {line for line in lines if re.search("share|replicas|quota", line)} == {
+    found = _lines(Workloads("ok", uses=(use,), shares=shares), STATE)
+    assert {line for line in found if re.search("share|replicas|quota", line)} == {
         f'hw_gpu_share_info{{{G},kind="hami"}} 1',
         f'hw_gpu_share_info{{{G},kind="time_slicing"}} 1',
         f'hw_gpu_share_replicas{{{G},kind="time_slicing"}} 4',
@@ -90,25 +85,25 @@ def test_series_of_processes_are_there_when_asked_for() -> None:
         PidUse("GPU-0", "10", "py", 5, 1.0, 2.0, None, None),
         PidUse("GPU-0", "other", "other", None, 3.0, None, None, None),
     )
-    lines = _lines(Workloads("ok", per_pid=rows), STATE)
-    assert f'hw_gpu_process_memory_used_bytes{{{G},pid="10",process="py"}} 5' in lines
-    assert f'hw_gpu_process_sm_utilization_percent{{{G},pid="other",process="other"}} 3' in lines
-    assert sum("hw_gpu_process_" in line for line in lines) == 4
+    found = _lines(Workloads("ok", per_pid=rows), STATE)
+    assert f'hw_gpu_process_memory_used_bytes{{{G},pid="10",process="py"}} 5' in found
+    assert f'hw_gpu_process_sm_utilization_percent{{{G},pid="other",process="other"}} 3' in found
+    assert sum("hw_gpu_process_" in line for line in found) == 4
 
 
 def test_uids_of_pods_are_series_when_asked_for() -> None:
     """One series for each pod, apart from those of its workloads."""
-    lines = _lines(Workloads("ok", pods=(PodUid("ml", "trainer-0", "5d3c"),)), STATE)
+    found = _lines(Workloads("ok", pods=(PodUid("ml", "trainer-0", "5d3c"),)), STATE)
     row = 'namespace="ml",pod="trainer-0",pod_uid="5d3c"'
-    assert f'hw_gpu_workload_pod_info{{node="n",{row}}} 1' in lines
+    assert f'hw_gpu_workload_pod_info{{node="n",{row}}} 1' in found
 
 
 def test_jobs_of_slurm_are_series_when_asked_for() -> None:
     """One series for each job, which joins with those of its workload by container."""
     job = SlurmJob("slurm/job_9", "9", "7", "3", "physics", "ada")
     row = 'job="9",array_job="7",array_task="3",account="physics",user="ada"'
-    lines = _lines(Workloads("ok", jobs=(job,)), STATE)
-    assert f'hw_gpu_workload_job_info{{node="n",container="slurm/job_9",{row}}} 1' in lines
+    found = _lines(Workloads("ok", jobs=(job,)), STATE)
+    assert f'hw_gpu_workload_job_info{{node="n",container="slurm/job_9",{row}}} 1' in found
 
 
 def test_workloads_go_with_the_values_of_their_gpu() -> None:
@@ -116,8 +111,8 @@ def test_workloads_go_with_the_values_of_their_gpu() -> None:
     use = WorkloadUse("GPU-0", TRAINER, 1, 7)
     expired = replace(STATE, gpu=replace(STATE.gpu, processes=None))
     for states in ((), (expired,)):
-        lines = _lines(Workloads("ok", 1.0, uses=(use,)), *states)
-        assert all("hw_exporter_attribution" in line for line in lines)
+        found = _lines(Workloads("ok", 1.0, uses=(use,)), *states)
+        assert all("hw_exporter_attribution" in line for line in found)
 
 
 def test_without_a_reading_nothing_is_said() -> None:
