@@ -29,6 +29,8 @@ WALL = 1_700_000_000.0
 
 STAT = ("cpu  100 0 100 800 0 0 0 0 0 0", "cpu  150 0 100 850 0 0 0 0 0 0")
 PROCESSORS = 4
+CAPTURE = "h100x8.scenario"
+TWO = "count = 2"
 
 
 def write_host(root: Path, stat: str = STAT[0]) -> None:
@@ -58,6 +60,7 @@ class NodeUnderTest:
         self.host = folder / "host"
         self.marker = folder / "driver-version"
         self.woken = asyncio.Event()
+        self.nvml, self.smi = nvml, smi
         write_host(self.host)
         self._children = Children()
         self._snapshot: Snapshot | None = None
@@ -65,6 +68,16 @@ class NodeUnderTest:
         is_exported = choice_of(config, EVERYTHING)
         self._pages = Pages(EVERYTHING, lambda: self.boottime, self._moment, is_exported)
         self._collector = self._build(config, nvml)
+
+    def driver_is_loaded(self) -> None:
+        """Two cards answer, to NVML and to nvidia-smi."""
+        self.nvml_says()
+        self.smi.say(TWO, capture=CAPTURE)
+        self.marker.touch()
+
+    def nvml_says(self, *lines: str) -> None:
+        """The same cards, but for these lines."""
+        self.nvml.say(TWO, *lines, capture=CAPTURE)
 
     async def collect(self, *, after_secs: float = 0.0) -> None:
         """One complete collection, so many seconds after the one before."""

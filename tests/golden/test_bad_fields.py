@@ -17,8 +17,6 @@ from tests.collectors.whole_node import look_around
 from tests.corpus.bad_fields import changes
 from tests.corpus.invariants import PATIENCE_SECS, Watch
 from tests.fakes.host_tree import gpu_node
-from tests.fakes.nvml_library import NvmlLibrary
-from tests.fakes.smi_program import NvidiaSmi
 from tests.golden.node_under_test import NodeUnderTest
 from tests.golden.test_bad_values import later
 
@@ -30,11 +28,9 @@ LEAST_CHANGES, LEAST_SHOWN = 1000, 40
 """The readings have so many fields at least, and gauges with a bad value show so many of them."""
 
 
-async def test_no_bad_value_of_a_field_is_silent(
-    tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi
-) -> None:
+async def test_no_bad_value_of_a_field_is_silent(tmp_path: Path, node: NodeUnderTest) -> None:
     """Whatever field turns bad: where a gauge shows it, a fault says it."""
-    well = await _node(tmp_path, nvml, nvidia_smi)
+    well = await _well(tmp_path, node)
     before = Watch()
     known = set(before.bad(well))
     tried = shown = 0
@@ -50,14 +46,11 @@ async def test_no_bad_value_of_a_field_is_silent(
     assert shown > LEAST_SHOWN
 
 
-async def _node(folder: Path, nvml: NvmlLibrary, smi: NvidiaSmi) -> Snapshot:
+async def _well(folder: Path, node: NodeUnderTest) -> Snapshot:
     """Two GPUs and all that is around them, as the readers see it."""
-    node = NodeUnderTest(folder, nvml, smi)
-    nvml.say("count = 2", capture="h100x8.scenario")
-    node.marker.touch()
+    node.driver_is_loaded()
     await node.collect(after_secs=15)
     gpus = node.snapshot()
-    await node.close()
     tree = gpu_node(folder / "tree", gpus=2)
     tree.remove("/proc/mdstat")  # it tells of an array that has lost a disk
     around = await asyncio.to_thread(look_around, tree)

@@ -1,7 +1,7 @@
 """The nodes of the expected pages are judged: no value is bad on a page without a fault."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,14 +16,13 @@ from exporter.model.verdict import Conclusions
 from tests.collectors.whole_node import look_around
 from tests.corpus.invariants import PATIENCE_SECS, Watch
 from tests.fakes.host_tree import HostTree, cpu_node, gpu_node
-from tests.fakes.nvml_library import NvmlLibrary
-from tests.fakes.smi_program import NvidiaSmi
 from tests.golden.node_under_test import NodeUnderTest
-from tests.golden.test_pages import NAMES, SCENARIOS, Stage
+from tests.golden.test_pages import NAMES, SCENARIOS
 
 pytestmark = pytest.mark.system
 
 STEP_SECS = 15
+LONG_SECS = int(PATIENCE_SECS) + 4 * STEP_SECS
 
 
 def later(snapshot: Snapshot, secs: float) -> Snapshot:
@@ -52,17 +51,18 @@ def later(snapshot: Snapshot, secs: float) -> Snapshot:
     return moved.at(moved.taken_boottime)
 
 
-def _judged(snapshot: Snapshot) -> Iterator[tuple[Snapshot, Conclusions]]:
-    """Yield the node as it is for longer than a bad value may pass without a fault."""
+def judged(snapshot: Snapshot, secs: Iterable[int]) -> Iterator[tuple[Snapshot, Conclusions]]:
+    """Yield the node at these seconds, and what the rules conclude."""
     engine = RuleEngine(rule_book(), KINDS, time.perf_counter, "boot")
-    for secs in range(0, int(PATIENCE_SECS) + 4 * STEP_SECS, STEP_SECS):
-        moment = later(snapshot, secs)
+    for passed in secs:
+        moment = later(snapshot, passed)
         yield moment, engine.conclude(moment)
 
 
 def _holes(snapshot: Snapshot) -> list[str]:
+    """Let the node be as it is for longer than a bad value may pass without a fault."""
     watch = Watch()
-    for moment, conclusions in _judged(snapshot):
+    for moment, conclusions in judged(snapshot, range(0, LONG_SECS, STEP_SECS)):
         watch.look(moment, conclusions)
     assert render(FAMILIES, replace(moment, conclusions=conclusions), Format.TEXT).series
     return [*watch.holes, *watch.got_well]
@@ -70,20 +70,14 @@ def _holes(snapshot: Snapshot) -> list[str]:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=NAMES)
 async def test_no_gauge_of_a_page_is_bad_in_silence(
-    scenario: Callable[[Stage], Awaitable[None]],
-    tmp_path: Path,
-    nvml: NvmlLibrary,
-    nvidia_smi: NvidiaSmi,
+    scenario: Callable[[NodeUnderTest], Awaitable[None]], node: NodeUnderTest
 ) -> None:
     """A GPU that is lost, a cache that has expired, a driver that is gone: each bad value is told.
 
     What `hw_gpu_up 0` says is a fault of that GPU, or of what its loss follows from.
     """
-    node = NodeUnderTest(tmp_path, nvml, nvidia_smi)
-    await scenario(Stage(node, nvml, nvidia_smi))
-    snapshot = node.snapshot()
-    await node.close()
-    assert _holes(snapshot) == []
+    await scenario(node)
+    assert _holes(node.snapshot()) == []
 
 
 @pytest.mark.parametrize("build", [cpu_node, gpu_node])

@@ -3,9 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +14,6 @@ from exporter.faults.explain import Wanted
 from exporter.model.snapshot import Snapshot
 from exporter.reports.why import why_document
 from tests.fakes.nvml_library import NvmlLibrary
-from tests.fakes.smi_program import NvidiaSmi
 from tests.golden.node_under_test import NodeUnderTest
 
 pytestmark = pytest.mark.system
@@ -35,10 +32,8 @@ BACKENDS = ("nvml", "nvidia-smi")
 class Verdicts:
     """A node with the default configuration and the rules that judge it."""
 
-    def __init__(self, node: NodeUnderTest, nvml: NvmlLibrary, smi: NvidiaSmi) -> None:
+    def __init__(self, node: NodeUnderTest) -> None:
         self._node = node
-        self._nvml = nvml
-        self._smi = smi
         self._engine = RuleEngine(rule_book(), KINDS, time.perf_counter, "boot")
         self.snapshot: Snapshot
         self.page = ""
@@ -48,8 +43,8 @@ class Verdicts:
     ) -> set[str]:
         """Read these cards for so long; gives the rules with a fault of a GPU, notes left out."""
         broken = () if backend == "nvml" else ("init = error 18",)
-        self._nvml.say("count = 1", *lines, *broken, capture=capture)
-        self._smi.say("count = 1", *lines, capture=capture)
+        self._node.nvml.say("count = 1", *lines, *broken, capture=capture)
+        self._node.smi.say("count = 1", *lines, capture=capture)
         self._node.marker.touch()
         for _ in range(0, secs, 15):
             await self._node.collect(after_secs=15)
@@ -81,11 +76,9 @@ class Verdicts:
 
 
 @pytest.fixture
-async def node(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> AsyncIterator[Verdicts]:
+def verdicts(node: NodeUnderTest) -> Verdicts:
     """A node of one GPU, well until it is told otherwise."""
-    under_test = NodeUnderTest(tmp_path, nvml, nvidia_smi)
-    yield Verdicts(under_test, nvml, nvidia_smi)
-    await under_test.close()
+    return Verdicts(node)
 
 
 @pytest.mark.parametrize(
@@ -102,17 +95,17 @@ async def node(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> Asyn
 )
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_each_part_of_the_health_of_the_fabric_is_a_fault(
-    node: Verdicts, backend: str, ill: str, condition: str
+    verdicts: Verdicts, backend: str, ill: str, condition: str
 ) -> None:
     """One element that is ill is a fault with either backend, and ends when it is well again."""
-    assert await node.see(GB200, *NEW_DRIVER, backend=backend) == set()
-    assert "hw_gpu_fabric_healthy{" in node.page
-    assert node.unknown() <= {"nvlink_down", "nvlink_errors"}
-    assert await node.see(GB200, *NEW_DRIVER, ill, backend=backend) == {"fabric_not_ready"}
+    assert await verdicts.see(GB200, *NEW_DRIVER, backend=backend) == set()
+    assert "hw_gpu_fabric_healthy{" in verdicts.page
+    assert verdicts.unknown() <= {"nvlink_down", "nvlink_errors"}
+    assert await verdicts.see(GB200, *NEW_DRIVER, ill, backend=backend) == {"fabric_not_ready"}
     words = condition.replace("_", " ") or "unhealthy"
-    assert node.summary("fabric_not_ready").endswith(words)
-    assert f'condition="{condition}"' in node.page or not condition
-    assert await node.see(GB200, *NEW_DRIVER, backend=backend, secs=45) == set()
+    assert verdicts.summary("fabric_not_ready").endswith(words)
+    assert f'condition="{condition}"' in verdicts.page or not condition
+    assert await verdicts.see(GB200, *NEW_DRIVER, backend=backend, secs=45) == set()
 
 
 @pytest.mark.parametrize(
@@ -126,11 +119,11 @@ async def test_each_part_of_the_health_of_the_fabric_is_a_fault(
     ],
 )
 async def test_what_a_backend_cannot_tell_is_unknown(
-    node: Verdicts, capture: str, backend: str, unknown: set[str]
+    verdicts: Verdicts, capture: str, backend: str, unknown: set[str]
 ) -> None:
     """`/why` lists the rules about NVLink while only nvidia-smi answers: nobody knows the links."""
-    await node.see(capture, backend=backend, secs=30)
-    assert node.unknown() == unknown
+    await verdicts.see(capture, backend=backend, secs=30)
+    assert verdicts.unknown() == unknown
 
 
 UNREPAIRABLE = "gpu_memory_unrepairable"
@@ -154,28 +147,28 @@ CLEAN = (
 )
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_unrepairable_memory_needs_a_second_witness(
-    node: Verdicts, backend: str, witness: tuple[str, ...]
+    verdicts: Verdicts, backend: str, witness: tuple[str, ...]
 ) -> None:
     """The flag alone is no fault, and each witness makes one that ends with the flag."""
-    assert await node.see(H100, *CLEAN, backend=backend, secs=60) == set()
-    assert 'state="unrepairable_memory"' in node.page
-    assert UNREPAIRABLE in await node.see(H100, *CLEAN, *witness, backend=backend, secs=60)
-    assert node.summary(UNREPAIRABLE).endswith(" has memory that cannot be repaired")
+    assert await verdicts.see(H100, *CLEAN, backend=backend, secs=60) == set()
+    assert 'state="unrepairable_memory"' in verdicts.page
+    assert UNREPAIRABLE in await verdicts.see(H100, *CLEAN, *witness, backend=backend, secs=60)
+    assert verdicts.summary(UNREPAIRABLE).endswith(" has memory that cannot be repaired")
     well = (*CLEAN, "unrepairable_memory = 0")
-    assert UNREPAIRABLE not in await node.see(H100, *well, backend=backend, secs=60)
+    assert UNREPAIRABLE not in await verdicts.see(H100, *well, backend=backend, secs=60)
 
 
 @pytest.mark.parametrize("part", ["channel", "tpc"])
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_repair_that_waits_for_a_reset_is_a_fault(
-    node: Verdicts, backend: str, part: str
+    verdicts: Verdicts, backend: str, part: str
 ) -> None:
     """By either backend, for each part of the GPU; it ends when nothing waits any more."""
     well = ("repair.channel_pending = 0", "repair.tpc_pending = 0")
-    assert await node.see(H100, *well, backend=backend, secs=30) == set()
+    assert await verdicts.see(H100, *well, backend=backend, secs=30) == set()
     ill = (*well, f"repair.{part}_pending = 1")
-    assert await node.see(H100, *ill, backend=backend, secs=30) == {"gpu_repair_pending"}
-    assert await node.see(H100, *well, backend=backend, secs=30) == set()
+    assert await verdicts.see(H100, *ill, backend=backend, secs=30) == {"gpu_repair_pending"}
+    assert await verdicts.see(H100, *well, backend=backend, secs=30) == set()
 
 
 SRAM = tuple(
@@ -186,37 +179,37 @@ SRAM = tuple(
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-async def test_sram_errors_are_counted_from_zero(node: Verdicts, backend: str) -> None:
+async def test_sram_errors_are_counted_from_zero(verdicts: Verdicts, backend: str) -> None:
     """Each kind has its series before the first error, which is a step that `increase()` sees."""
-    await node.see(H100, *SRAM, backend=backend, secs=30)
+    await verdicts.see(H100, *SRAM, backend=backend, secs=30)
     for counter in ("volatile", "aggregate"):
-        found = node.values(f"hw_gpu_sram_ecc_{counter}_errors_total")
+        found = verdicts.values(f"hw_gpu_sram_ecc_{counter}_errors_total")
         assert found == {"uncorrected_parity": 0, "uncorrected_secded": 0}
     ill = (*SRAM, "sram.uncorrected_parity.volatile = 1")
-    await node.see(H100, *ill, backend=backend, secs=30)
-    found = node.values("hw_gpu_sram_ecc_volatile_errors_total")
+    await verdicts.see(H100, *ill, backend=backend, secs=30)
+    found = verdicts.values("hw_gpu_sram_ecc_volatile_errors_total")
     assert found == {"uncorrected_parity": 1, "uncorrected_secded": 0}
 
 
-async def test_xids_are_counted_from_zero(node: Verdicts, nvml: NvmlLibrary) -> None:
+async def test_xids_are_counted_from_zero(verdicts: Verdicts, nvml: NvmlLibrary) -> None:
     """Each GPU has one total while NVML reports Xids; nobody knows it without NVML and log."""
-    await node.see(H100, secs=30)
-    assert node.values("hw_gpu_xids_total") == {}
-    await node.see(H100, backend="nvml", secs=30)
-    assert list(node.values("hw_gpu_xids_total").values()) == [0]
+    await verdicts.see(H100, secs=30)
+    assert verdicts.values("hw_gpu_xids_total") == {}
+    await verdicts.see(H100, backend="nvml", secs=30)
+    assert list(verdicts.values("hw_gpu_xids_total").values()) == [0]
     nvml.raise_xid(31)
-    await asyncio.wait_for(node.woken(), 20)
-    await node.see(H100, backend="nvml", secs=30)
-    assert list(node.values("hw_gpu_xids_total").values()) == [1]
-    assert node.values("hw_gpu_xid_errors_total") == {"31": 1}
+    await asyncio.wait_for(verdicts.woken(), 20)
+    await verdicts.see(H100, backend="nvml", secs=30)
+    assert list(verdicts.values("hw_gpu_xids_total").values()) == [1]
+    assert verdicts.values("hw_gpu_xid_errors_total") == {"31": 1}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-async def test_the_driver_requests_one_action_at_a_time(node: Verdicts, backend: str) -> None:
+async def test_the_driver_requests_one_action_at_a_time(verdicts: Verdicts, backend: str) -> None:
     """One series names the requested action, whichever it is, and is gone with the request."""
     for number, action in ((0, "none"), (1, "reset"), (6, "bus_reset"), (0, "none")):
-        await node.see(H100, f"recovery_action = {number}", backend=backend, secs=30)
-        assert node.values("hw_gpu_recovery_action") == {action: 1}
+        await verdicts.see(H100, f"recovery_action = {number}", backend=backend, secs=30)
+        assert verdicts.values("hw_gpu_recovery_action") == {action: 1}
 
 
 MIG = (
@@ -239,29 +232,29 @@ MIG = (
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_memory_of_instances_adds_up_to_that_of_the_board(
-    node: Verdicts, backend: str
+    verdicts: Verdicts, backend: str
 ) -> None:
     """Memory that compute instances share is counted once, and named for none of them."""
-    await node.see(H100, *MIG, backend=backend, secs=30)
-    assert len(node.values("hw_gpu_mig_info")) == 3
-    assert node.values("hw_gpu_mig_memory_total_bytes") == {"": 40 << 30, "MIG-2": 40 << 30}
-    assert node.values("hw_gpu_mig_memory_used_bytes") == {"": 1 << 30, "MIG-2": 2 << 30}
+    await verdicts.see(H100, *MIG, backend=backend, secs=30)
+    assert len(verdicts.values("hw_gpu_mig_info")) == 3
+    assert verdicts.values("hw_gpu_mig_memory_total_bytes") == {"": 40 << 30, "MIG-2": 40 << 30}
+    assert verdicts.values("hw_gpu_mig_memory_used_bytes") == {"": 1 << 30, "MIG-2": 2 << 30}
 
 
-async def test_a_lost_gpu_is_named_from_the_first_reading(node: Verdicts) -> None:
+async def test_a_lost_gpu_is_named_from_the_first_reading(verdicts: Verdicts) -> None:
     """A GPU that is lost when the exporter starts has the name that the document prints."""
-    assert "gpu_lost" in await node.see(H100, "smi.temperature.gpu = [GPU is lost]")
-    (line,) = re.findall(r"^hw_gpu_up\{.*$", node.page, re.MULTILINE)
+    assert "gpu_lost" in await verdicts.see(H100, "smi.temperature.gpu = [GPU is lost]")
+    (line,) = re.findall(r"^hw_gpu_up\{.*$", verdicts.page, re.MULTILINE)
     assert 'gpu_name="NVIDIA H100 80GB HBM3"' in line
     assert line.endswith(" 0")
-    assert "gpu_lost" not in await node.see(H100)
-    assert re.findall(r"^hw_gpu_up\{.* 1$", node.page, re.MULTILINE)
+    assert "gpu_lost" not in await verdicts.see(H100)
+    assert re.findall(r"^hw_gpu_up\{.* 1$", verdicts.page, re.MULTILINE)
 
 
-async def test_instances_without_a_name_are_still_there(node: Verdicts) -> None:
+async def test_instances_without_a_name_are_still_there(verdicts: Verdicts) -> None:
     """MIG devices are shown while `nvidia-smi -L` fails, and get their names when it works."""
-    await node.see(H100, *MIG, "smi = exit 9 at 2", secs=15)
-    assert node.page.count("hw_gpu_mig_info{") == 3
-    assert node.values("hw_gpu_mig_info") == {"": 1}
-    await node.see(H100, *MIG, secs=15)
-    assert node.values("hw_gpu_mig_info") == {"MIG-0": 1, "MIG-1": 1, "MIG-2": 1}
+    await verdicts.see(H100, *MIG, "smi = exit 9 at 2", secs=15)
+    assert verdicts.page.count("hw_gpu_mig_info{") == 3
+    assert verdicts.values("hw_gpu_mig_info") == {"": 1}
+    await verdicts.see(H100, *MIG, secs=15)
+    assert verdicts.values("hw_gpu_mig_info") == {"MIG-0": 1, "MIG-1": 1, "MIG-2": 1}

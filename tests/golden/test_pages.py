@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -10,104 +10,72 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from exporter.exposition.render import Format
-from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.promtool import listed_remarks, remarks
-from tests.fakes.smi_program import NvidiaSmi
-from tests.golden.node_under_test import STAT, NodeUnderTest, write_host
+from tests.golden.node_under_test import STAT, TWO, NodeUnderTest, write_host
 from tests.golden.openmetrics import PAGES, as_openmetrics
 
 pytestmark = pytest.mark.system
 
-CAPTURE = "h100x8.scenario"
-TWO = "count = 2"
 
-
-class Stage:
-    """A node with the fakes behind it."""
-
-    def __init__(self, node: NodeUnderTest, nvml: NvmlLibrary, smi: NvidiaSmi) -> None:
-        self.node = node
-        self.nvml = nvml
-        self.smi = smi
-
-    def driver_is_loaded(self) -> None:
-        """Two cards answer, to NVML and to nvidia-smi."""
-        self.nvml.say(TWO, capture=CAPTURE)
-        self.smi.say(TWO, capture=CAPTURE)
-        self.node.marker.touch()
-
-    def nvml_says(self, *lines: str) -> None:
-        """The same cards, but for these lines."""
-        self.nvml.say(TWO, *lines, capture=CAPTURE)
-
-
-@pytest.fixture
-async def stage(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> AsyncIterator[Stage]:
-    """A node without a driver yet."""
-    node = NodeUnderTest(tmp_path, nvml, nvidia_smi)
-    yield Stage(node, nvml, nvidia_smi)
-    await node.close()
-
-
-async def cpu_only(stage: Stage) -> None:
+async def cpu_only(node: NodeUnderTest) -> None:
     """A node without a GPU, at its second collection."""
-    await stage.node.collect()
-    write_host(stage.node.host, STAT[1])
-    await stage.node.collect(after_secs=15)
+    await node.collect()
+    write_host(node.host, STAT[1])
+    await node.collect(after_secs=15)
 
 
-async def gpus_by_nvml(stage: Stage) -> None:
+async def gpus_by_nvml(node: NodeUnderTest) -> None:
     """Two GPUs through NVML."""
-    stage.driver_is_loaded()
-    await stage.node.collect()
+    node.driver_is_loaded()
+    await node.collect()
 
 
-async def gpus_by_nvidia_smi(stage: Stage) -> None:
+async def gpus_by_nvidia_smi(node: NodeUnderTest) -> None:
     """The same two where the library does not fit the driver."""
-    stage.driver_is_loaded()
-    stage.nvml_says("init = error 18")
-    await stage.node.collect()
+    node.driver_is_loaded()
+    node.nvml_says("init = error 18")
+    await node.collect()
 
 
-async def one_gpu_lost(stage: Stage) -> None:
+async def one_gpu_lost(node: NodeUnderTest) -> None:
     """GPU 1 falls off the bus after the first collection."""
-    await gpus_by_nvml(stage)
-    stage.nvml_says("device.1.any = error 15")
-    await stage.node.collect(after_secs=15)
+    await gpus_by_nvml(node)
+    node.nvml_says("device.1.any = error 15")
+    await node.collect(after_secs=15)
 
 
-async def nothing_but_cache(stage: Stage) -> None:
+async def nothing_but_cache(node: NodeUnderTest) -> None:
     """Neither way answers any more."""
-    await gpus_by_nvml(stage)
-    stage.nvml_says("any = error 9")
-    stage.smi.say(TWO, "smi = exit 9")
-    await stage.node.collect(after_secs=15)
+    await gpus_by_nvml(node)
+    node.nvml_says("any = error 9")
+    node.smi.say(TWO, "smi = exit 9")
+    await node.collect(after_secs=15)
 
 
-async def cache_expired(stage: Stage) -> None:
+async def cache_expired(node: NodeUnderTest) -> None:
     """Neither way answers, and no collection happens while the cache runs out."""
-    await nothing_but_cache(stage)
-    stage.node.boottime += 285
+    await nothing_but_cache(node)
+    node.boottime += 285
 
 
-async def driver_appears(stage: Stage) -> None:
+async def driver_appears(node: NodeUnderTest) -> None:
     """The driver is loaded after the first collection."""
-    await stage.node.collect()
-    stage.driver_is_loaded()
-    await asyncio.wait_for(stage.node.woken.wait(), 10)
-    await stage.node.collect(after_secs=15)
+    await node.collect()
+    node.driver_is_loaded()
+    await asyncio.wait_for(node.woken.wait(), 10)
+    await node.collect(after_secs=15)
 
 
-async def driver_gone(stage: Stage) -> None:
+async def driver_gone(node: NodeUnderTest) -> None:
     """The driver is unloaded after the first collection."""
-    await gpus_by_nvml(stage)
-    stage.node.woken.clear()
-    stage.node.marker.unlink()
-    await asyncio.wait_for(stage.node.woken.wait(), 10)
-    await stage.node.collect(after_secs=15)
+    await gpus_by_nvml(node)
+    node.woken.clear()
+    node.marker.unlink()
+    await asyncio.wait_for(node.woken.wait(), 10)
+    await node.collect(after_secs=15)
 
 
-SCENARIOS: tuple[Callable[[Stage], Awaitable[None]], ...] = (
+SCENARIOS: tuple[Callable[[NodeUnderTest], Awaitable[None]], ...] = (
     cpu_only,
     gpus_by_nvml,
     gpus_by_nvidia_smi,
@@ -122,15 +90,15 @@ NAMES = [scenario.__name__ for scenario in SCENARIOS]
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=NAMES)
 async def test_the_whole_page_is_as_expected(
-    scenario: Callable[[Stage], Awaitable[None]],
-    stage: Stage,
+    scenario: Callable[[NodeUnderTest], Awaitable[None]],
+    node: NodeUnderTest,
     is_as_expected: Callable[[str, str], None],
 ) -> None:
     """Every name, label, order, type and value, in both formats and in `/node`."""
-    await scenario(stage)
-    document = json.loads(stage.node.node_document())
-    page = stage.node.page(Format.TEXT)
-    assert stage.node.page(Format.OPENMETRICS, after_secs=0) == as_openmetrics(page)
+    await scenario(node)
+    document = json.loads(node.node_document())
+    page = node.page(Format.TEXT)
+    assert node.page(Format.OPENMETRICS, after_secs=0) == as_openmetrics(page)
     name = scenario.__name__
     is_as_expected(f"{name}.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     is_as_expected(f"{name}.prom", page)

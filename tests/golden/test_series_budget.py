@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 import pytest
@@ -14,8 +13,6 @@ from exporter.collectors.workloads.values import GpuTotals, Workload, Workloads,
 from exporter.config import Config
 from exporter.exposition.live import Moment
 from exporter.exposition.render import Format, render
-from tests.fakes.nvml_library import NvmlLibrary
-from tests.fakes.smi_program import NvidiaSmi
 from tests.golden.node_under_test import NodeUnderTest
 
 pytestmark = pytest.mark.system
@@ -36,17 +33,13 @@ def _workloads(gpus: Gpus) -> Workloads:
     return Workloads("ok", 1.0, uses, totals=tuple(GpuTotals(uuid, 1, 2.0, 3.0) for uuid in uuids))
 
 
-async def test_series_for_each_gpu(
-    tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi
-) -> None:
+async def test_series_for_each_gpu(node: NodeUnderTest) -> None:
     """Eight GPUs with NVLink, profiling, every value and sixteen workloads: 120 each at most."""
-    node = NodeUnderTest(tmp_path, nvml, nvidia_smi)
-    nvml.say(capture="h100x8.scenario")
+    node.nvml.say(capture="h100x8.scenario")
     node.marker.touch()
     await node.collect()
     await node.collect(after_secs=15)
     snapshot = node.snapshot()
-    await node.close()
     gpus = snapshot.reading(Gpus)
     assert gpus is not None
     readings = {**snapshot.readings, Workloads: _workloads(gpus)}
