@@ -20,18 +20,16 @@ from tests.fakes.virtual_time import run_virtually
 
 T = TypeVar("T")
 
-HERE = Path(__file__).parent
 
-
-def said(blocks: int = 1000, files: int = 50, unit: int = 4096) -> os.statvfs_result:
-    """What statvfs answers: a filesystem with this many blocks and files."""
-    return os.statvfs_result((unit, unit, blocks, 600, 500, files, 40, 40, 0, 255))
+def said(blocks: int = 1000) -> os.statvfs_result:
+    """What statvfs answers: a filesystem with this many blocks."""
+    return os.statvfs_result((4096, 4096, blocks, 600, 500, 50, 40, 40, 0, 255))
 
 
 class Answers:
     """Calls functions at once, except those that ask a path that hangs: they never answer."""
 
-    def __init__(self, answer: Callable[[str], os.statvfs_result]) -> None:
+    def __init__(self, answer: Callable[[str], os.statvfs_result] = lambda _: said()) -> None:
         self.hanging: set[str] = set()
         self.asked: list[str] = []
         self._answer = answer
@@ -56,11 +54,18 @@ class Answers:
         return future
 
 
-def built(node: SmallNode, answers: Answers, limit: int = 16) -> FilesystemSource:
+def built(
+    node: SmallNode, answers: Answers, limit: int = 16, most_stuck: int = MOST_STUCK
+) -> FilesystemSource:
     """The source over the tree, with the default choice of filesystems."""
-    devices = Devices(max_per_kind=limit)
     return FilesystemSource(
-        node.proc, node.sys, Path("/host"), answers.call, devices, statvfs=answers.statvfs
+        node.proc,
+        node.sys,
+        Path("/host"),
+        answers.call,
+        Devices(max_per_kind=limit),
+        statvfs=answers.statvfs,
+        most_stuck=most_stuck,
     )
 
 
@@ -74,12 +79,17 @@ def found(reading: Reading[object]) -> dict[str, Filesystem]:
     return {fs.mountpoint: fs for fs in reading.value.filesystems}  # type: ignore[attr-defined] # the reading of this source
 
 
+def seen(node: SmallNode, answers: Answers | None = None) -> dict[str, Filesystem]:
+    """The filesystems of one read, by mount point."""
+    return found(read(built(node, answers or Answers())))
+
+
 def test_the_mounts_of_many_containers_hide_no_filesystem(node: SmallNode) -> None:
     """The table of a node with a thousand containers is longer than other files of the kernel."""
     node.mount(f"/run/containerd/{'x' * 1024 * 1024}", fstype="overlay")
     node.mount("/data")
-    answers = Answers(lambda _path: said())
-    assert list(found(read(built(node, answers)))) == ["/data"]
+    answers = Answers()
+    assert list(seen(node, answers)) == ["/data"]
 
 
 @pytest.mark.parametrize("fstype", ["squashfs", "fuse.squashfuse_ll", "fuse.snapfuse"])
@@ -87,14 +97,14 @@ def test_an_image_has_no_room_that_could_run_out(node: SmallNode, fstype: str) -
     """It is full by nature, and a program of FUSE mounts it without the option ro."""
     node.mount("/opt/images/torch", fstype=fstype, device="squashfuse_ll")
     with pytest.raises(SourceAbsent):
-        read(built(node, Answers(lambda _path: said())))
+        seen(node)
 
 
 def test_room_is_in_bytes_and_asked_under_the_host_root(node: SmallNode) -> None:
     """The mount /data of the node is /host/data for us."""
     node.mount("/data")
-    answers = Answers(lambda _path: said())
-    fs = found(read(built(node, answers)))["/data"]
+    answers = Answers()
+    fs = seen(node, answers)["/data"]
     assert answers.asked == ["/host/data"]
     assert (fs.size_bytes, fs.free_bytes, fs.available_bytes) == (
         1000 * 4096, 600 * 4096, 500 * 4096,
@@ -109,7 +119,7 @@ def test_filesystems_of_the_kernel_and_of_containers_are_left_out(node: SmallNod
     node.mount("/run", fstype="tmpfs", number="0:2")
     node.mount("/var/lib/docker/overlay2/1/merged", fstype="overlay", number="0:3")
     node.mount("/var/lib/kubelet/pods/1/volumes/x", number="8:9")
-    assert list(found(read(built(node, Answers(lambda _path: said()))))) == ["/"]
+    assert list(seen(node)) == ["/"]
 
 
 @pytest.mark.parametrize(
@@ -122,20 +132,13 @@ def test_a_root_that_the_kernel_mounted_itself_has_its_device(
     node.write("sys/devices/pci0000:00/nvme/nvme0/nvme0n1/nvme0n1p2/dev", "259:2")
     node.link("sys/dev/block/259:2", "sys/devices/pci0000:00/nvme/nvme0/nvme0n1/nvme0n1p2")
     node.write("proc/1/mountinfo", f"22 1 {number} / / rw - ext4 /dev/root rw\n")
-    assert found(read(built(node, Answers(lambda _path: said()))))["/"].device == device
+    assert seen(node)["/"].device == device
 
 
-def test_a_filesystem_without_fixed_files_says_no_number(node: SmallNode) -> None:
-    """Btrfs makes files as they come: zero of zero would look full."""
-    node.mount("/data", fstype="btrfs")
-    fs = found(read(built(node, Answers(lambda _path: said(files=0)))))["/data"]
-    assert (fs.files, fs.files_free) == (None, None)
-
-
-@pytest.mark.parametrize("files", [50, 2**64 - 1])
-def test_more_free_files_than_files_are_no_numbers(files: int) -> None:
-    """CephFS counts its files, others do not, and all ones are free."""
-    answer = os.statvfs_result((4096, 4096, 1000, 600, 500, files, 2**64 - 1, 2**64 - 1, 0, 255))
+@pytest.mark.parametrize(("files", "free"), [(0, 0), (50, 2**64 - 1), (2**64 - 1, 2**64 - 1)])
+def test_a_filesystem_without_fixed_files_says_no_number(files: int, free: int) -> None:
+    """Btrfs makes files as they come, and of CephFS all ones are free: neither is full."""
+    answer = os.statvfs_result((4096, 4096, 1000, 600, 500, files, free, free, 0, 255))
     fs = with_room(Filesystem("x", "/x", "ceph", readonly=False), answer)
     assert fs is not None
     assert (fs.size_bytes, fs.files, fs.files_free) == (4096000, None, None)
@@ -146,17 +149,11 @@ def test_a_filesystem_without_size_is_not_shown() -> None:
     assert with_room(Filesystem("x", "/x", "x", readonly=False), said(blocks=0)) is None
 
 
-def test_read_only_is_shown(node: SmallNode) -> None:
-    """The flag follows the state of the mount."""
-    node.mount("/data", options="ro,relatime")
-    assert found(read(built(node, Answers(lambda _path: said()))))["/data"].readonly
-
-
 def test_a_dead_mount_costs_itself_and_is_left_alone(node: SmallNode) -> None:
     """It is asked once, shown unreachable each time, and the others answer as before."""
     node.mount("/nfs", fstype="nfs4", device="server:/x", number="0:50")
     node.mount("/data")
-    answers = Answers(lambda _path: said())
+    answers = Answers()
     answers.hanging.add("/host/nfs")
     source = built(node, answers)
 
@@ -174,7 +171,7 @@ def test_no_more_than_a_few_mounts_may_hang(node: SmallNode) -> None:
     """Each holds a thread: a node with a hundred dead mounts gets eight stuck threads."""
     for number in range(14):
         node.mount(f"/nfs/{number:02}", fstype="nfs4", number=f"0:{number}")
-    answers = Answers(lambda _path: said())
+    answers = Answers()
     answers.hanging.update(f"/host/nfs/{number:02}" for number in range(14))
     source = built(node, answers)
 
@@ -206,7 +203,7 @@ def test_an_error_is_not_a_size(
         raise error
 
     node.mount("/data")
-    filesystems = found(read(built(node, Answers(answer))))
+    filesystems = seen(node, Answers(answer))
     assert ("/data" in filesystems) is is_there
     if is_there:
         assert filesystems["/data"].unreachable is is_unreachable
@@ -217,18 +214,18 @@ def test_a_mount_that_is_not_ours_is_not_asked(node: SmallNode) -> None:
     """Without its mount here, its place would answer with the room of another filesystem."""
     node.mount("/data", number="8:1")
     node.write("proc/self/mountinfo", "1 0 8:7 / /host/data rw - ext4 /dev/sda1 rw\n")
-    answers = Answers(lambda _path: said())
+    answers = Answers()
     with pytest.raises(SourceAbsent):
-        read(built(node, answers))
+        seen(node, answers)
     node.write("proc/self/mountinfo", "1 0 8:1 / /host/data rw - ext4 /dev/sda1 rw\n")
-    assert list(found(read(built(node, answers)))) == ["/data"]
+    assert list(seen(node, answers)) == ["/data"]
 
 
 def test_more_filesystems_than_the_limit_are_counted(node: SmallNode) -> None:
     """The first by mount point are shown."""
     for number in range(5):
         node.mount(f"/data/{number}", number=f"8:{number}")
-    reading = read(built(node, Answers(lambda _path: said()), limit=3))
+    reading = read(built(node, Answers(), limit=3))
     assert list(found(reading)) == ["/data/0", "/data/1", "/data/2"]
     assert reading.missing[0].reason.startswith("2 more")
 
@@ -241,17 +238,9 @@ def test_a_mount_that_was_unmounted_while_it_hangs_still_holds_its_thread(
     mounts = [f"/nfs/{number}" for number in range(most)]
     for number, mount in enumerate(mounts):
         node.mount(mount, fstype="nfs4", number=f"0:{number}")
-    answers = Answers(lambda _path: said())
+    answers = Answers()
     answers.hanging.update(f"/host{mount}" for mount in mounts)
-    source = FilesystemSource(
-        node.proc,
-        node.sys,
-        Path("/host"),
-        answers.call,
-        Devices(),
-        statvfs=answers.statvfs,
-        most_stuck=most,
-    )
+    source = built(node, answers, most_stuck=most)
 
     async def unmounted() -> Reading[object]:
         await source.read()
@@ -269,7 +258,7 @@ def test_an_answer_that_comes_late_is_forgotten_with_its_mount(node: SmallNode) 
     """What was unmounted while it hung leaves nothing behind, and no complaint in the log."""
     node.mount("/a", number="8:1")
     node.mount("/b", number="8:2")
-    answers = Answers(lambda _path: said())
+    answers = Answers()
     source = built(node, answers)
 
     async def scenario() -> dict[str, Filesystem]:
@@ -310,9 +299,9 @@ def test_a_table_that_is_too_large_loses_no_mount(node: SmallNode) -> None:
     """Mounts of containers come before it: it is shown, or the source says why it is not."""
     containers = "22 1 8:7 / /run/x rw - overlay overlay rw,lowerdir=" + "x" * 4000 + "\n"
     last = "23 1 8:1 / /data rw - ext4 /dev/sda1 rw\n"
-    answers = Answers(lambda _path: said())
+    answers = Answers()
     node.write("proc/1/mountinfo", containers * 800 + last)
-    assert [*found(read(built(node, answers)))] == ["/data"]
+    assert [*seen(node, answers)] == ["/data"]
     node.write("proc/1/mountinfo", containers * 4400 + last)
     with pytest.raises(SourceFailed, match="mountinfo is larger than"):
-        read(built(node, answers))
+        seen(node, answers)

@@ -57,18 +57,27 @@ def test_a_card_and_every_port_above_it_are_watched(node: SmallNode) -> None:
 
 
 @pytest.mark.parametrize(
-    ("vendor", "driver", "is_unbound"),
-    [("0x10de", "", True), ("0x10de", "nvidia", False), ("0x8086", "", False)],
+    ("vendor", "driver", "is_unbound", "is_passed_through"),
+    [
+        ("0x10de", None, True, False),
+        ("0x10de", "nvidia", False, False),
+        ("0x10de", "vfio-pci", False, True),
+        ("0x8086", None, False, False),
+    ],
 )
-def test_a_gpu_without_a_driver(
-    node: SmallNode, vendor: str, driver: str, *, is_unbound: bool
+def test_a_gpu_is_told_by_its_driver(
+    node: SmallNode, vendor: str, driver: str | None, *, is_unbound: bool, is_passed_through: bool
 ) -> None:
-    """It is missed where it is one of NVIDIA; the screen of a processor may do without."""
+    """One of NVIDIA needs a driver; the screen of a processor may do without.
+
+    A card without a driver is not given away to a virtual machine: its driver may have failed.
+    """
     folder = card(node, above=None, vendor=vendor)
     if driver:
-        node.write(f"sys/bus/pci/drivers/{driver}/new_id", "")
         node.link(f"{folder}/driver", f"sys/bus/pci/drivers/{driver}")
-    assert look(node)[GPU].is_unbound_gpu is is_unbound
+    device = look(node)[GPU]
+    assert (device.driver, device.is_unbound_gpu) == (driver, is_unbound)
+    assert device.is_passed_through is is_passed_through
 
 
 @pytest.mark.parametrize(
@@ -242,20 +251,6 @@ def test_a_node_of_eight_gpus_has_all_its_ports(tmp_path: Path) -> None:
         above.append(step)
         step = found[step].parent
     assert len(above) == 3
-
-
-@pytest.mark.parametrize(
-    ("driver", "is_passed_through"), [("nvidia", False), ("vfio-pci", True), (None, False)]
-)
-def test_a_card_given_to_a_virtual_machine_is_told_by_its_driver(
-    node: SmallNode, driver: str | None, *, is_passed_through: bool
-) -> None:
-    """A card without a driver is not given away: its driver may have failed."""
-    folder = card(node)
-    if driver is not None:
-        node.link(f"{folder}/driver", f"sys/bus/pci/drivers/{driver}")
-    device = look(node)[GPU]
-    assert (device.driver, device.is_passed_through) == (driver, is_passed_through)
 
 
 @pytest.mark.parametrize(
