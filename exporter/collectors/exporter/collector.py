@@ -5,9 +5,7 @@ from pathlib import Path
 
 from exporter.collector import Collector, files
 from exporter.collectors.exporter import fault_families, health_families
-from exporter.collectors.exporter.families import FAMILIES
-from exporter.collectors.exporter.usage import OurProcessesReader
-from exporter.collectors.exporter.values import OurProcesses
+from exporter.collectors.exporter.usage import FAMILIES, OurProcesses, OurProcessesReader
 from exporter.faults.entities.kind import (
     FieldsOf,
     Getter,

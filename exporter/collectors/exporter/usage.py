@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from exporter.collectors.exporter.values import OurProcesses
+from exporter.exposition.rows import Row, families, reading
 from exporter.model.reading import Reading
 from exporter.probes.child import Children
 from exporter.record import dataclass
@@ -11,6 +11,19 @@ from exporter.record import dataclass
 PROC = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class OurProcesses:
+    """Totals over the program and its children."""
+
+    count: int
+    resident_memory_bytes: int
+    cpu_seconds: float
+    open_descriptors: int
+    threads: int
+    started_at: float  # wall clock, seconds since the epoch
+    abandoned_children: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +41,15 @@ class _Use:
 class OurProcessesReader:
     """Sums over this process and all children; processor time of ended children stays in."""
 
-    def __init__(self, families: tuple[Children, ...]) -> None:
-        self._families = families
+    def __init__(self, groups: tuple[Children, ...]) -> None:
+        self._groups = groups
         self._own_pid = os.getpid()
         self._booted_at = _booted_at()
 
     def read(self) -> Reading[OurProcesses]:
         """Read the totals now; a child that ends meanwhile is left out."""
         own = _use(self._own_pid)
-        children = (_use_if_there(pid) for family in self._families for pid in family.pids)
+        children = (_use_if_there(pid) for group in self._groups for pid in group.pids)
         uses = [own, *(use for use in children if use is not None)]
         return Reading(
             OurProcesses(
@@ -46,7 +59,7 @@ class OurProcessesReader:
                 open_descriptors=sum(use.descriptors for use in uses),
                 threads=sum(use.threads for use in uses),
                 started_at=self._booted_at + own.started_secs,
-                abandoned_children=sum(family.abandoned_count for family in self._families),
+                abandoned_children=sum(group.abandoned_count for group in self._groups),
             )
         )
 
@@ -79,3 +92,36 @@ def _booted_at() -> int:
         if line.startswith("btime "):
             return int(line.split()[1])
     raise OSError("/proc/stat has no btime")
+
+
+FAMILIES = families(
+    "hw_exporter_",
+    reading(OurProcesses),
+    Row("processes", "Processes of the exporter: the program and its children.", "count"),
+    Row(
+        "abandoned_children",
+        "Killed child processes that do not exit: in uninterruptible sleep (D state).",
+    ),
+    Row(
+        "process_resident_memory_bytes",
+        "Resident memory of all processes of the exporter.",
+        "resident_memory_bytes",
+    ),
+    Row(
+        "process_cpu_seconds_total",
+        "CPU time of all processes of the exporter.",
+        "cpu_seconds",
+        digits=2,
+    ),
+    Row(
+        "process_open_fds",
+        "Open file descriptors of all processes of the exporter.",
+        "open_descriptors",
+    ),
+    Row("process_threads", "Threads of all processes of the exporter.", "threads"),
+    Row(
+        "process_start_time_seconds",
+        "When the exporter was started (Unix time).",
+        "started_at",
+    ),
+)
