@@ -3,33 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-STAT = """cpu  100 5 50 800 40 3 2 0 7 0
-cpu0 50 2 25 400 20 2 1 0 3 0
-cpu1 50 3 25 400 20 1 1 0 4 0
-intr 123 0 0
-ctxt 456
-btime 1700000000
-processes 789
-procs_running 3
-procs_blocked 1
-softirq 5 1 2
-"""
-
-MEMINFO = """MemTotal:       16384 kB
-MemFree:         1024 kB
-MemAvailable:    4096 kB
-Buffers:           64 kB
-Cached:          2048 kB
-SwapTotal:       8192 kB
-SwapFree:        6144 kB
-Dirty:             12 kB
-Writeback:          4 kB
-SUnreclaim:       256 kB
-HugePages_Total:       3
-HugePages_Free:        1
-Hugepagesize:       2048 kB
-"""
-
 NET_DEV_HEAD = """Inter-|   Receive                  |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes packets errs drop
 """
@@ -66,26 +39,6 @@ class SmallNode:
         link.parent.mkdir(parents=True, exist_ok=True)
         (self.root / target).mkdir(parents=True, exist_ok=True)
         link.symlink_to(self.root / target)
-
-    def basics(self) -> "SmallNode":
-        """Processors, memory, load, uptime: what every node has."""
-        self.write("proc/stat", STAT)
-        self.write("proc/meminfo", MEMINFO)
-        self.write("proc/loadavg", "0.50 1.25 2.00 3/456 7890\n")
-        self.write("proc/uptime", "12345.67 23456.78\n")
-        self.write(
-            "proc/vmstat", "nr_free_pages 9\npswpin 2\npswpout 3\npgmajfault 4\noom_kill 1\n"
-        )
-        self.write("proc/cpuinfo", "processor : 0\nmodel name : Fake CPU 9000\n")
-        self.write("proc/sys/kernel/osrelease", "6.1.0-fake\n")
-        for resource in ("cpu", "memory", "io"):
-            self.pressure(resource)
-        for cpu in range(2):
-            folder = f"sys/devices/system/cpu/cpu{cpu}/topology"
-            self.write_all(
-                folder, {"core_cpus_list": cpu, "physical_package_id": 0, "core_id": cpu}
-            )
-        return self
 
     def pressure(self, resource: str, some: int = 3_500_000, full: int = 1_500_000) -> None:
         """The pressure on one resource, in microseconds."""

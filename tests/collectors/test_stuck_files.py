@@ -14,8 +14,8 @@ from exporter.collectors.pressure import PressureReader, Pressures
 from exporter.loop import Clocks, CollectionLoop
 from exporter.model.snapshot import Outcome, Snapshot
 from exporter.reading.files import FileSource
-from tests.collectors.small_node import SmallNode
 from tests.fakes.fuse import StuckFiles
+from tests.fakes.host_tree import cpu_node
 
 pytestmark = pytest.mark.system
 
@@ -23,10 +23,10 @@ DEADLINE_SECS = 0.3
 
 
 def test_a_file_that_hangs_costs_its_source_and_one_thread(
-    node: SmallNode, stuck_files: StuckFiles
+    tmp_path: Path, stuck_files: StuckFiles
 ) -> None:
     """Over many collections the others are read each time, and no thread is added."""
-    node.basics()
+    node = cpu_node(tmp_path / "node")
     hanging = node.proc / "pressure/io"
     hanging.unlink()
     hanging.symlink_to(stuck_files.hang("io"))
@@ -63,13 +63,13 @@ def test_a_file_that_hangs_costs_its_source_and_one_thread(
     stuck_files.release("io")
 
 
-def test_a_file_that_fails_costs_its_field(node: SmallNode, stuck_files: StuckFiles) -> None:
+def test_a_file_that_fails_costs_its_field(tmp_path: Path, stuck_files: StuckFiles) -> None:
     """Whatever the errno, the other resources are shown and the reason is kept."""
-    node.basics()
+    node = cpu_node(tmp_path / "node")
     for code in (1, 5, 11, 12, 13, 22, 61, 95, 107, 110, 116):
         file = Path(node.proc / "pressure/memory")
         file.unlink()
         file.symlink_to(stuck_files.fail(f"errno{code}", code))
         reading = PressureReader(node.proc).read()
-        assert {pressure.resource for pressure in reading.value.pressures} == {"cpu", "io"}
+        assert {pressure.resource for pressure in reading.value.pressures} == {"cpu", "io", "irq"}
         assert [missing.field for missing in reading.missing] == ["memory"]

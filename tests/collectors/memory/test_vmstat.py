@@ -9,7 +9,8 @@ from tests.collectors.small_node import SmallNode
 
 def test_pages_are_shown_in_bytes(node: SmallNode) -> None:
     """Faults and kills stay counts."""
-    paging = PagingReader(node.basics().proc).read().value
+    node.write("proc/vmstat", "nr_free 9\npswpin 2\npswpout 3\npgmajfault 4\noom_kill 1\n")
+    paging = PagingReader(node.proc).read().value
     assert (paging.swap_in_bytes, paging.swap_out_bytes) == (2 * PAGE_BYTES, 3 * PAGE_BYTES)
     assert (paging.major_faults, paging.oom_kills) == (4, 1)
 
