@@ -15,15 +15,14 @@ MOST = 4096
 class Seldom(Generic[T]):
     """Values by key, each read again after so many looks; what could not be read is not kept."""
 
-    def __init__(self, looks: int = LOOKS) -> None:
-        self._looks = looks
+    def __init__(self) -> None:
         self._kept: dict[Hashable, tuple[int, T]] = {}
 
     def get(self, key: Hashable, read: Callable[[], T | None]) -> T | None:
         """Return the kept value of this key, or read it; None if it cannot be read."""
         left, value = self._kept.pop(key, (0, None))
         if left == 0 or value is None:
-            left, value = self._looks, read()
+            left, value = LOOKS, read()
         if value is not None:
             if len(self._kept) >= MOST:
                 self._kept.clear()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from exporter.reading.seldom import MOST, Seldom
+from exporter.reading.seldom import LOOKS, MOST, Seldom
 
 
 def values() -> Iterator[int | None]:
@@ -12,9 +12,10 @@ def values() -> Iterator[int | None]:
 
 def test_a_value_serves_so_many_looks() -> None:
     """It may be as old as that, and no older."""
-    kept: Seldom[int] = Seldom(looks=3)
+    kept: Seldom[int] = Seldom()
     read = values()
-    assert [kept.get("a", lambda: next(read)) for _ in range(7)] == [100] * 3 + [101] * 3 + [102]
+    seen = [kept.get("a", lambda: next(read)) for _ in range(2 * LOOKS + 1)]
+    assert seen == [100] * LOOKS + [101] * LOOKS + [102]
 
 
 def test_keys_have_values_of_their_own() -> None:

@@ -69,7 +69,6 @@ class FilesystemSource:
         devices: Devices,
         *,
         statvfs: Statvfs = os.statvfs,
-        most_stuck: int = MOST_STUCK,
     ) -> None:
         self._proc = proc_root
         self._sys = sys_root
@@ -80,7 +79,6 @@ class FilesystemSource:
         )
         self._is_mountpoint_shown = shown(devices.mountpoint_exclude, devices.mountpoint_include)
         self._limit = devices.max_per_kind
-        self._most_stuck = most_stuck
         self._statvfs = statvfs
         self._asking: dict[str, asyncio.Future[os.statvfs_result]] = {}
 
@@ -155,7 +153,7 @@ class FilesystemSource:
         left = deque(mounts)
         waiting: set[asyncio.Future[os.statvfs_result]] = set()
         while left or waiting:
-            while left and self._hanging() < self._most_stuck:
+            while left and self._hanging() < MOST_STUCK:
                 mount = left.popleft()
                 asking = asyncio.ensure_future(self._ask(self._seen_from_here(mount)))
                 self._asking[mount.mountpoint] = asking

@@ -12,11 +12,10 @@ Nor does a read that fails for want of something (a descriptor, memory, a firmwa
 import errno
 import os
 import re
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from exporter.collectors.network.interfaces import with_peers
 from exporter.collectors.network.values import Infiniband, InfinibandPort
 from exporter.collectors.pcie.address import is_subfunction, pci_address_of
 from exporter.model.reading import Labeled, Reading
@@ -107,7 +106,7 @@ class InfinibandReader:
             raise SourceAbsent(f"{self._folder} holds no port")
         truncated = fields.truncated(self._limit, len(keys), "ports")
         ports = (self._port(device, port, fields) for device, port in keys[: self._limit])
-        return Reading(Infiniband(with_peers(list(ports)), truncated), fields.missing)
+        return Reading(Infiniband(with_peers(list(ports), "link_layer"), truncated), fields.missing)
 
     def _place(self, device: str) -> tuple[str, str]:
         """Return the name and where it points: after a driver load it may be another card's."""
@@ -186,15 +185,6 @@ def _inode(folder: Path) -> int:
         return folder.stat().st_ino
     except OSError:
         return 0  # it has just gone
-
-
-def with_peers(ports: Sequence[InfinibandPort]) -> tuple[InfinibandPort, ...]:
-    """Count for each port the other active ports of the same link layer."""
-    up = Counter(port.link_layer for port in ports if port.up)
-    return tuple(
-        replace(it, peers_up=up[it.link_layer] - bool(it.up)) if it.link_layer else it
-        for it in ports
-    )
 
 
 def parse_state(text: str | None) -> str | None:

@@ -14,8 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
-from exporter.collectors.network.values import Interface, Network
+from exporter.collectors.network.values import InfinibandPort, Interface, Network
 from exporter.collectors.pcie.address import is_subfunction, pci_address_of
 from exporter.config import Devices
 from exporter.model.label import clean_text
@@ -32,6 +33,8 @@ from exporter.reading.sysfs import (
     parse_counter,
 )
 from exporter.record import dataclass
+
+Port = TypeVar("Port", Interface, InfinibandPort)
 
 ALL_COLUMNS = 16
 COUNTERS = tuple(
@@ -103,7 +106,8 @@ class NetworkReader:
                 if getattr(interface, field) is None:
                     fields.skip(f"{interface.device} {field}", "not a counter")
         if has_attributes:
-            interfaces = with_peers([self._described(it, fields) for it in interfaces])
+            described = [self._described(it, fields) for it in interfaces]
+            interfaces = [*with_peers(described, "driver")]
         return Reading(Network(HOST, tuple(interfaces), truncated), fields.missing)
 
     def _is_same_namespace(self, names: Iterable[str]) -> bool:
@@ -174,12 +178,14 @@ def _has_cable(folder: Path) -> bool:
     return kind is None and (name is None or REPRESENTOR.match(name) is None)
 
 
-def with_peers(interfaces: Sequence[Interface]) -> list[Interface]:
-    """Count for each interface the other interfaces of the same driver that are up."""
-    up = Counter(interface.driver for interface in interfaces if interface.up)
-    return [
-        replace(it, peers_up=up[it.driver] - bool(it.up)) if it.driver else it for it in interfaces
-    ]
+def with_peers(ports: Sequence[Port], group: str) -> tuple[Port, ...]:
+    """Count for each port the others that are up and have the same value in the field `group`."""
+    groups = [getattr(port, group) for port in ports]
+    up = Counter(of for port, of in zip(ports, groups, strict=True) if port.up)
+    return tuple(
+        replace(port, peers_up=up[of] - bool(port.up)) if of else port
+        for port, of in zip(ports, groups, strict=True)
+    )
 
 
 def parse_dev(text: str) -> dict[str, Interface]:

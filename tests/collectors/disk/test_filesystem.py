@@ -54,18 +54,11 @@ class Answers:
         return future
 
 
-def built(
-    node: SmallNode, answers: Answers, limit: int = 16, most_stuck: int = MOST_STUCK
-) -> FilesystemSource:
+def built(node: SmallNode, answers: Answers, limit: int = 16) -> FilesystemSource:
     """The source over the tree, with the default choice of filesystems."""
+    devices = Devices(max_per_kind=limit)
     return FilesystemSource(
-        node.proc,
-        node.sys,
-        Path("/host"),
-        answers.call,
-        Devices(max_per_kind=limit),
-        statvfs=answers.statvfs,
-        most_stuck=most_stuck,
+        node.proc, node.sys, Path("/host"), answers.call, devices, statvfs=answers.statvfs
     )
 
 
@@ -230,17 +223,16 @@ def test_more_filesystems_than_the_limit_are_counted(node: SmallNode) -> None:
     assert reading.missing[0].reason.startswith("2 more")
 
 
-@pytest.mark.parametrize("most", [1, 3])
 def test_a_mount_that_was_unmounted_while_it_hangs_still_holds_its_thread(
-    node: SmallNode, most: int
+    node: SmallNode,
 ) -> None:
     """It counts among those that may hang until its call has ended, mounted or not."""
-    mounts = [f"/nfs/{number}" for number in range(most)]
+    mounts = [f"/nfs/{number}" for number in range(MOST_STUCK)]
     for number, mount in enumerate(mounts):
         node.mount(mount, fstype="nfs4", number=f"0:{number}")
     answers = Answers()
     answers.hanging.update(f"/host{mount}" for mount in mounts)
-    source = built(node, answers, most_stuck=most)
+    source = built(node, answers)
 
     async def unmounted() -> Reading[object]:
         await source.read()
