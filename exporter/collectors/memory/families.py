@@ -1,7 +1,7 @@
 """Families of memory."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from exporter.collectors.memory.values import (
     Dimm,
@@ -31,28 +31,23 @@ def _errors(snapshot: Snapshot) -> Iterable[Sample]:
     is_small = sum(len(controller.dimms) for controller in controllers) <= MAX_DIMMS_SHOWN
     rest: Counter[tuple[str, str, str]] = Counter()
     for controller in controllers:
-        shown = [dimm for dimm in controller.dimms if is_small or _has_errors(dimm)]
+        shown = [dimm for dimm in controller.dimms if is_small or any(_counts(dimm).values())]
         for dimm in shown:
-            labels = (controller.controller, dimm.dimm)
-            yield from one(dimm.corrected_errors, *labels, "corrected")
-            yield from one(dimm.uncorrected_errors, *labels, "uncorrected")
-        for error_type, count in _beside(controller, shown):
-            rest[controller.controller if is_small else "", "", error_type] += count
+            for error_type, count in _counts(dimm).items():
+                yield from one(count, controller.controller, dimm.dimm, error_type)
+        for error_type, total in _counts(controller).items():
+            if total is not None:
+                counted = sum(_counts(dimm)[error_type] or 0 for dimm in shown)
+                name = controller.controller if is_small else ""
+                rest[name, "", error_type] += max(0, total - counted)
     yield from rest.items()
 
 
-def _has_errors(dimm: Dimm) -> bool:
-    return bool(dimm.corrected_errors or dimm.uncorrected_errors)
-
-
-def _beside(controller: MemoryController, shown: list[Dimm]) -> Iterable[tuple[str, int]]:
-    """Yield what a controller has counted beyond these modules."""
-    corrected = sum(dimm.corrected_errors or 0 for dimm in shown)
-    uncorrected = sum(dimm.uncorrected_errors or 0 for dimm in shown)
-    if controller.corrected_errors is not None:
-        yield "corrected", max(0, controller.corrected_errors - corrected)
-    if controller.uncorrected_errors is not None:
-        yield "uncorrected", max(0, controller.uncorrected_errors - uncorrected)
+def _counts(counting: Dimm | MemoryController) -> Mapping[str, int | None]:
+    return {
+        "corrected": counting.corrected_errors,
+        "uncorrected": counting.uncorrected_errors,
+    }
 
 
 FAMILIES = (
