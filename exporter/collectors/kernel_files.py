@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from exporter.collector import About, Collector, files
 from exporter.collectors.network.interfaces import OWN_ROOTS, OwnRoots, is_the_nodes, net_folder
-from exporter.collectors.network.netstat import parse_snmp
+from exporter.collectors.network.netstat import parse_snmp, parse_softnet
 from exporter.exposition.family import experimental
 from exporter.exposition.rows import Row, families, reading
 from exporter.model.label import clean_text
@@ -74,7 +74,6 @@ DISK_COLUMNS = {
     "flush_requests": 18,
     "flush_requests_time_milliseconds": 19,
 }
-_HEXADECIMAL = re.compile(r"[0-9a-f]{1,8}")
 _NOT_A_DISK = re.compile(r"(?:loop|ram|fd)\d+|(?:[hsv]|xv)d[a-z]\d+|nvme\d+n\d+p\d+")
 """Without partitions, as node_exporter leaves them out."""
 
@@ -147,6 +146,7 @@ class KernelFilesReader:
         memory = {it: n * self._page_bytes for it, n in sockets.items() if it.endswith("_mem")}
         established = found.get(ESTABLISHED)
         known = {} if established is None else {"TCP_established": established}
+        softnet = parse_softnet(text("softnet_stat"))
         arp = text("arp").split("\n")
         neighbours = {"entries": len(arp) - 2} if len(arp) > 1 else {}
         return KernelNumbers(
@@ -159,7 +159,7 @@ class KernelFilesReader:
             (
                 *numbers.counters,
                 *_of("netstat", {it: n for it, n in found.items() if it in NETSTAT}),
-                *_of("softnet_stat", _processed(text("softnet_stat"))),
+                *_of("softnet_stat", {it: n for it, n in softnet.items() if it == "processed"}),
                 *_table("dev", ((name, rest.split()) for name, rest in rows), DEV_COLUMNS),
             ),
         )
@@ -213,13 +213,6 @@ def _table(
             number = parse_counter(words[column]) if column < len(words) else None
             if number is not None:
                 yield file, clean_text(device.strip()), name, float(number)
-
-
-def _processed(text: str) -> dict[str, int]:
-    """Sum the first column over all processors; empty if the file is not the table."""
-    columns = [line.split()[0] for line in text.split("\n") if line.strip()]
-    is_table = all(_HEXADECIMAL.fullmatch(word) for word in columns)
-    return {"processed": sum(int(word, 16) for word in columns)} if columns and is_table else {}
 
 
 def _sockets(text: str) -> Iterator[tuple[str, int]]:

@@ -5,6 +5,8 @@ https://docs.kernel.org/admin-guide/sysctl/net.html (softnet_stat: processed, dr
 https://docs.kernel.org/networking/nf_conntrack-sysctl.html (stat/nf_conntrack, hexadecimal)
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from exporter.collectors.network.interfaces import (
@@ -27,8 +29,8 @@ CONNTRACK_DROP = "drop"
 `insert_failed` counts many of them again, and packets of solved clashes, which pass; `early_drop`
 counts connections that were forgotten for new ones.
 """
-DROPPED, SQUEEZED = 1, 2
-"""Columns of softnet_stat."""
+SOFTNET = ("processed", "dropped", "squeezed")
+"""The first columns of softnet_stat: packets, packets dropped, and rounds cut short."""
 
 
 class NetworkStackReader:
@@ -57,8 +59,8 @@ class NetworkStackReader:
             tcp_segments_received=tcp.get("Tcp:InSegs"),
             tcp_segments_sent=tcp.get("Tcp:OutSegs"),
             **{field: tcp.get(name) for field, name in read_from(NetworkStack).items()},
-            softnet_dropped=softnet[0],
-            softnet_squeezed=softnet[1],
+            softnet_dropped=softnet.get("dropped"),
+            softnet_squeezed=softnet.get("squeezed"),
             conntrack_entries=tracking[0],
             conntrack_limit=tracking[1],
             conntrack_drops=parse_conntrack(table("conntrack", "stat/nf_conntrack")),
@@ -109,15 +111,14 @@ def parse_conntrack(text: str) -> int | None:
     return sum(drops) if drops and min(drops) >= 0 else None
 
 
-def parse_softnet(text: str) -> tuple[int | None, int | None]:
-    """Parse packets dropped, and rounds cut short, summed over processors; None if unknown."""
-    dropped, squeezed = [], []
+def parse_softnet(text: str) -> Mapping[str, int]:
+    """Sum the columns of `softnet_stat` over processors; empty if no row is one of the table."""
+    sums: Counter[str] = Counter()
     for line in text.split("\n"):
         try:
             columns = [int(word, 16) for word in line.split()]
         except ValueError:
             continue  # not a row of the table
-        if len(columns) > SQUEEZED and min(columns) >= 0:
-            dropped.append(columns[DROPPED])
-            squeezed.append(columns[SQUEEZED])
-    return (sum(dropped), sum(squeezed)) if dropped else (None, None)
+        if len(columns) >= len(SOFTNET) and min(columns) >= 0:
+            sums.update(dict(zip(SOFTNET, columns, strict=False)))
+    return sums

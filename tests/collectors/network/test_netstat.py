@@ -51,7 +51,7 @@ def test_a_cut_table_never_raises(length: int) -> None:
 @pytest.mark.parametrize("text", ["", "garbage", "00 11", "zz zz zz", "-1 -1 -1", "\x00"])
 def test_garbage_is_no_queue(text: str) -> None:
     """No row is no number, never zero."""
-    assert parse_softnet(text) == (None, None)
+    assert parse_softnet(text) == {}
 
 
 def test_without_connection_tracking_nothing_is_said_of_it(tmp_path: Path) -> None:
