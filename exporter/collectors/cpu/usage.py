@@ -12,7 +12,7 @@ from exporter.collectors.cpu.values import Cpu
 from exporter.model.reading import Reading
 from exporter.reading.files import read_text
 from exporter.reading.seldom import Seldom
-from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.source import SourceFailed
 from exporter.reading.sysfs import FieldReader, parse_counter, parse_decimal
 from exporter.record import dataclass
 
@@ -140,12 +140,10 @@ def usage_percent(before: CpuTimes | None, now: CpuTimes) -> float | None:
 
 def count_cores(topology: Path) -> int | None:
     """Count physical cores online, by `thread_siblings_list`; None where sysfs does not say."""
-    siblings = set()
-    for cpu in topology.glob("cpu[0-9]*/topology"):
-        for name in ("core_cpus_list", "thread_siblings_list"):
-            try:
-                siblings.add(read_text(cpu / name, 256).strip())
-            except (SourceAbsent, SourceFailed):
-                continue  # an older kernel has only the second name
-            break
-    return len(siblings) or None
+    fields = FieldReader()
+    siblings = {
+        fields.text("siblings", cpu / "core_cpus_list")
+        or fields.text("siblings", cpu / "thread_siblings_list")  # all that an older kernel has
+        for cpu in topology.glob("cpu[0-9]*/topology")
+    }
+    return len(siblings - {None, ""}) or None

@@ -244,15 +244,9 @@ def net_folder(proc_root: Path) -> Path:
 def is_the_nodes(proc_root: Path, names: Iterable[str], own: OwnRoots = OWN_ROOTS) -> bool:
     """Tell whether these interfaces, listed by process 1 of a proc filesystem, are the node's.
 
+    Process 1 is the node's in a proc filesystem that is not ours, and in the first PID namespace.
     Hardware is searched in our own sysfs: the node's, mounted elsewhere, has an eth0 as well.
     """
-    return is_first_process_the_nodes(proc_root, own) or any(
-        (own.sys / "class/net" / name / "device").exists() for name in names
-    )
-
-
-def is_first_process_the_nodes(proc_root: Path, own: OwnRoots = OWN_ROOTS) -> bool:
-    """Tell whether process 1 of this proc filesystem is the node's."""
-    if proc_root.resolve() != own.proc.resolve():
-        return True  # the node's proc filesystem is mounted there
-    return bool(is_initial(proc_root))
+    is_mounted = proc_root.resolve() != own.proc.resolve()
+    has_hardware = ((own.sys / "class/net" / name / "device").exists() for name in names)
+    return is_mounted or bool(is_initial(proc_root)) or any(has_hardware)

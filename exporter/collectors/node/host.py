@@ -9,8 +9,9 @@ from pathlib import Path
 from exporter.collectors.node.values import Host
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing, Reading
-from exporter.reading.files import read_text
-from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.files import MAX_FILE_BYTES, read_text
+from exporter.reading.source import SourceFailed
+from exporter.reading.sysfs import FieldReader
 
 OS_RELEASE_NAMES = ("etc/os-release", "usr/lib/os-release")
 
@@ -49,19 +50,14 @@ class HostReader:
         return Reading(host, tuple(Missing(name, "not said by the system") for name in absent))
 
     def _os_release(self) -> dict[str, str]:
-        for root in self._roots:
-            for name in OS_RELEASE_NAMES:
-                try:
-                    return parse_os_release(read_text(root / name))
-                except (SourceAbsent, SourceFailed):
-                    continue  # the next place is asked; none of them is required
-        return {}
+        """Read the first place that there is; none of them is required."""
+        places = (root / name for root in self._roots for name in OS_RELEASE_NAMES)
+        texts = (FieldReader().text("os_release", place, MAX_FILE_BYTES) for place in places)
+        return next((parse_os_release(text) for text in texts if text is not None), {})
 
     def _text(self, name: str) -> str:
-        try:
-            return read_text(self._proc / name)
-        except (SourceAbsent, SourceFailed):
-            return ""  # reported as a missing field
+        """Read a file; empty if it cannot be read, which is reported as a missing field."""
+        return FieldReader().text(name, self._proc / name, MAX_FILE_BYTES) or ""
 
     def _word(self, name: str) -> str | None:
         return clean_text(self._text(name)) or None
