@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from exporter.faults.alert_state import Alert, AlertKey
 from exporter.faults.evaluate import Evaluator
-from exporter.faults.events.event_kinds import LOOKS
+from exporter.faults.events.query import LOOKS
 from exporter.faults.fault_history import FIELDS, FaultHistory
 from exporter.faults.persistence import SavedFaults, to_text
 from exporter.faults.rules.loader import RuleBook

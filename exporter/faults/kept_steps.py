@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from exporter.faults.entities.graph import Graph
 from exporter.faults.root_cause import NOTIFIED_SECS, find_causes
-from exporter.faults.standing import Standing
-from exporter.faults.steps import Step
+from exporter.faults.standing import Standing, Step
 
 
 class KeptSteps:

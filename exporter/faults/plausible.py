@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from exporter.faults.entities.graph import SAME, Graph
 from exporter.faults.rules.rule import Rule
-from exporter.faults.standing import PRINT_ORDER_SECS, SAMPLING_SECS, Standing
-from exporter.faults.steps import Step
+from exporter.faults.standing import PRINT_ORDER_SECS, SAMPLING_SECS, Standing, Step
 from exporter.model.verdict import Key
 
 BESIDE_SECS = 600.0

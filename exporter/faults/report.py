@@ -9,15 +9,15 @@ from types import MappingProxyType
 from exporter.faults.alert_state import Alert, AlertKey, Change
 from exporter.faults.entities.graph import SIBLINGS, Graph
 from exporter.faults.entities.naming import SubjectIndex
-from exporter.faults.events.event_kinds import LOOKS
+from exporter.faults.events.query import LOOKS
+from exporter.faults.fault_history import log_transition
 from exporter.faults.instructions import Instruction, instructions
 from exporter.faults.kept_steps import KeptSteps
 from exporter.faults.observation import View
 from exporter.faults.root_cause import Place, find_steps, place_of
 from exporter.faults.rules.rule import Rule
 from exporter.faults.siblings import Siblings
-from exporter.faults.steps import Step, path_to_root
-from exporter.faults.transition_log import log_transition
+from exporter.faults.standing import Step, path_to_root
 from exporter.faults.values import KindTraits
 from exporter.model.event import Event
 from exporter.model.incident import grouped_summary

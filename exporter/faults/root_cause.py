@@ -8,8 +8,14 @@ from exporter.faults.alert_state import Alert
 from exporter.faults.entities.graph import NODE_WIDE, SAME, Graph
 from exporter.faults.plausible import BESIDE_SECS, Plausible
 from exporter.faults.rules.rule import Explanation, Rule
-from exporter.faults.standing import PRINT_ORDER_SECS, SAMPLING_SECS, Standing
-from exporter.faults.steps import Step, circle_from, keep_steps
+from exporter.faults.standing import (
+    PRINT_ORDER_SECS,
+    SAMPLING_SECS,
+    Standing,
+    Step,
+    circle_from,
+    keep_steps,
+)
 from exporter.model.verdict import Cause, Fault, Key
 
 Place: TypeAlias = "tuple[str, Key]"

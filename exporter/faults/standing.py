@@ -1,4 +1,6 @@
-"""A fault as the search for causes sees it."""
+"""Faults as the search for causes sees them, and the steps from a fault to its root."""
+
+from collections.abc import Sequence
 
 from exporter.faults.rules.rule import LAYERS, Rule
 from exporter.model.verdict import SEVERITIES, Key
@@ -33,3 +35,46 @@ class Standing:
     def gravity(self) -> int:
         """The place of the severity in `SEVERITIES`, 0 for the gravest."""
         return SEVERITIES.index(self.rule.severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The index of the cause of a fault, and the relation between the two."""
+
+    cause: int
+    via: str
+
+
+def keep_steps(steps: list[Step | None], known: Sequence[Step | None]) -> None:
+    """Give each fault without a cause the last known one, unless that makes a circle.
+
+    During recovery, the relation or the time may no longer show the cause.
+    """
+    for index, step in enumerate(known):
+        if steps[index] is None and step is not None:
+            steps[index] = step
+            if circle_from(index, steps):
+                steps[index] = None
+
+
+def path_to_root(index: int, steps: Sequence[Step | None]) -> list[Step]:
+    """Return the steps from a fault to its root, nearest first."""
+    path = []
+    step = steps[index]
+    while step is not None:
+        path.append(step)
+        step = steps[step.cause]
+    return path
+
+
+def circle_from(index: int, steps: Sequence[Step | None]) -> set[int]:
+    """Return the faults that explain each other on the way from the fault `index`; may be empty."""
+    seen: dict[int, int] = {}
+    place: int | None = index
+    while place is not None:
+        if place in seen:
+            return {other for other, order in seen.items() if order >= seen[place]}
+        seen[place] = len(seen)
+        step = steps[place]
+        place = None if step is None else step.cause
+    return set()  # untested: nothing is as empty

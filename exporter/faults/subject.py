@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.entities.kind import Kind, known_by_events
 from exporter.faults.entities.node import NodeFields, node_kind
-from exporter.faults.events.event_kinds import BOOT
+from exporter.faults.events.query import BOOT
 from exporter.faults.events.store import EventStore
 from exporter.faults.fault_history import FIELDS as HISTORY_FIELDS
 from exporter.faults.timeseries import History

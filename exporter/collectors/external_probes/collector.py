@@ -10,7 +10,7 @@ from exporter.collectors.external_probes.entities import (
 )
 from exporter.collectors.external_probes.families import FAMILIES, named_by_probes
 from exporter.collectors.external_probes.source import ExternalProbesSource
-from exporter.faults.events.event_kinds import PROBE
+from exporter.faults.events.query import PROBE
 from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(

@@ -5,8 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from exporter.faults.entities.kind import FirstOf, Kind
-from exporter.faults.events.event_kinds import PROBE
-from exporter.faults.events.query import Events
+from exporter.faults.events.query import PROBE, Events
 from exporter.faults.subject import ANY_KIND, Extension, KnownEntities
 from exporter.faults.values import Entity, FieldType, Type, Value
 from exporter.model.event import Event

@@ -1,8 +1,18 @@
-"""The events that a rule queries."""
+"""The events that a rule queries, and the sources and kinds that the engine itself knows."""
 
 from typing import NamedTuple
 
 MAX_WINDOW_SECS = 86_400.0
+
+LOOKS = "looks"
+"""The source of events that the engine derives by comparing two snapshots."""
+
+PROBE = "probe"
+PROBE_EVENT_FIELDS = ("probe", "text", "job")
+"""The fields by which rules can filter events of external probes."""
+
+BOOT = "boot"
+"""The start of the kernel: it ends all faults from events."""
 
 
 class Events(NamedTuple):

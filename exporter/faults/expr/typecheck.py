@@ -1,7 +1,6 @@
 """Type check of expressions: names exist, and only comparable values are compared."""
 
-from exporter.faults.events.event_kinds import PROBE, PROBE_EVENT_FIELDS
-from exporter.faults.events.query import Events
+from exporter.faults.events.query import PROBE, PROBE_EVENT_FIELDS, Events
 from exporter.faults.expr.syntax import (
     ARITHMETIC,
     LOGIC,
