@@ -75,6 +75,7 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
 SCENE_PARTS = 16
 
 
+@pytest.hookimpl(optionalhook=True)  # `make mutants` runs without pytest-xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
     """Distribute tests over workers."""
     return ByFile(config, log)
