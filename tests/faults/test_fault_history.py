@@ -2,10 +2,8 @@
 
 import json
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -195,33 +193,3 @@ def test_bytes_that_are_no_text_cost_their_line(tmp_path: Path) -> None:
     good = json.dumps(ROW).encode()
     (tmp_path / "fault_history.jsonl").write_bytes(good + b"\n\xff\xfe\x00garbage\n" + good + b"\n")
     assert len(load(state_file(tmp_path)).rows) == 2
-
-
-XID = "NVRM: Xid (PCI:0000:0b:00): 62, internal micro-controller halt"
-LOADED = "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri May 31 09:35:42 UTC 2024"
-
-
-def judged(times: int, history: FaultHistory | None = None) -> Mapping[str, Any]:
-    """Return the active faults by rule when this Xid came so often, with repairs between."""
-    collectors = chosen(Config())
-    steps: list[dict[str, Any]] = [{"base": "a100_8", "wait": 30}]
-    for _ in range(times):
-        steps += [{"log": XID, "wait": 30}, {"log": LOADED, "wait": 600}]
-    engine = RuleEngine(
-        collectors.rule_book_for(Config()),
-        collectors.subjects,
-        time.perf_counter,
-        "boot",
-        history=history,
-    )
-    reader = SnapshotReader(collectors.recordings)
-    snapshots = reader.snapshots(map(json.dumps, [*steps, {"log": XID, "wait": 60}]))
-    return {it.rule: it for it in [engine.conclude(each) for each in snapshots][-1].active}
-
-
-def test_a_gpu_with_the_same_fault_for_the_third_time_is_a_repeat_offender() -> None:
-    """Two are none; the third names the fault, which says itself that it is the third time."""
-    assert "gpu_repeat_offender" not in judged(1)
-    found = judged(2)
-    assert found["gpu_xid_critical"].times == 3
-    assert "had gpu_xid_critical 3 times in 14 days" in found["gpu_repeat_offender"].summary
