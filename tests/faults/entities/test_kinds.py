@@ -5,10 +5,8 @@ from dataclasses import replace
 from exporter.collectors.disk.values import Disk, Disks, Filesystem, Filesystems
 from exporter.collectors.everything import VOCABULARY, scene_of
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
-from exporter.collectors.memory.values import Memory
 from exporter.collectors.network.values import Interface, Network
 from exporter.collectors.pcie.values import Pcie, PcieDevice
-from exporter.collectors.pressure import Pressure, Pressures
 from exporter.collectors.workloads.values import (
     GpuClient,
     ProcessUse,
@@ -16,7 +14,7 @@ from exporter.collectors.workloads.values import (
     Workloads,
     WorkloadUse,
 )
-from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+from exporter.model.snapshot import Snapshot
 from tests.faults.entities.looks import entity, fields, seen
 
 CARD = Gpu(
@@ -46,25 +44,6 @@ def test_a_gpu_is_known_by_uuid_and_address() -> None:
     expected = dict(zip(names, (61.0, 5, True, 1), strict=True))
     assert fields(scene, ("gpu", "GPU-a"), *names) == expected
     assert entity(scene, ("nvlink", "0000:3b:00.0/7")).name == "GPU 3 link 7"
-
-
-def test_what_is_served_from_the_cache_is_unknown() -> None:
-    """Old values are evidence of nothing; that a card did not answer is known."""
-    names = ("temperature_celsius", "up", "reason", "uuid")
-    cached = seen(gpus(GpuState(CARD, 900.0, stale=True)))
-    assert list(fields(cached, ("gpu", "GPU-a"), *names).values()) == [None, None, None, "GPU-a"]
-    lost = seen(gpus(GpuState(CARD, 900.0, up=False, reason="gpu_lost", stale=True)))
-    assert list(fields(lost, ("gpu", "GPU-a"), *names).values()) == [
-        *(None, False, "gpu_lost", "GPU-a"),
-    ]
-
-
-def test_the_node_has_the_fields_of_all_readings_about_it() -> None:
-    """Each with the name of its family, pressures included."""
-    full = Pressure("io", "full", 1.0, avg60=12.5)
-    scene = seen(Memory(100, 40), Pressures((full,)), gpus(GpuState(CARD, 1000.0)))
-    names = ("memory_available_bytes", "pressure_io_full_avg60", "gpu_up_count", "uptime_secs")
-    assert list(fields(scene, ("node", "n"), *names).values()) == [40, 12.5, 1, None]
 
 
 def test_processes_use_gpus_and_work_for_somebody() -> None:
@@ -134,14 +113,6 @@ def test_a_disk_is_also_called_by_its_controller() -> None:
     assert ("physical_disk", "nvme1") in entity(scene, ("disk", "nvme1n1")).addresses
     found = entity(scene, ("filesystem", "/data")).addresses
     assert found == (("logical_disk", "/data"), ("logical_disk", "nvme1n1p2"))
-
-
-def test_sources_are_entities_too() -> None:
-    """A source that is stuck can be judged."""
-    report = SourceReport("disk", Outcome.STUCK, 5.0, "no answer")
-    scene = seen(reports=(report,))
-    names = ("stuck", "failed", "reason")
-    assert list(fields(scene, ("source", "disk"), *names).values()) == [True, False, "no answer"]
 
 
 def test_what_is_read_between_two_collections_is_judged_at_its_own_time() -> None:

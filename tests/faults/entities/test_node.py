@@ -7,6 +7,7 @@ import pytest
 from exporter.collectors.disk.values import Disk, Disks
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.collectors.kernel_log.values import KernelLog
+from exporter.collectors.memory.values import Memory
 from exporter.collectors.network.values import Interface, Network
 from exporter.collectors.pcie.values import Pcie, PcieDevice
 from exporter.collectors.pressure import Pressure, Pressures
@@ -67,6 +68,7 @@ def test_devices_on_the_bus_are_counted_by_kind(name: str, expected: int) -> Non
         ("gpu_release_overdue", Gpus(BACKEND, release_overdue=True), True),
         ("pressure_cpu_some_avg10", Pressures((Pressure("cpu", "some", 1.0, avg10=3.0),)), 3.0),
         ("pressure_irq_full_avg300", Pressures((Pressure("irq", "full", 1.0, avg300=2.0),)), 2.0),
+        ("memory_available_bytes", Memory(100, 40), 40),
         ("pressure_io_some_avg60", Pressures((Pressure("cpu", "some", 1.0, avg60=2.0),)), None),
     ],
 )
@@ -90,8 +92,9 @@ def test_fields_with_labels_are_read_by_reading() -> None:
 
 @pytest.mark.parametrize("outcome", [Outcome.STUCK, Outcome.FAILED, Outcome.ABSENT])
 def test_a_source_is_in_one_state_at_a_time(outcome: Outcome) -> None:
-    """Stuck, failed or absent."""
-    scene = seen(reports=(SourceReport("gpu", outcome, 1.0),))
+    """Stuck, failed or absent, with its reason."""
+    scene = seen(reports=(SourceReport("gpu", outcome, 1.0, "no answer"),))
+    assert fields(scene, ("source", "gpu"), "reason") == {"reason": "no answer"}
     states = fields(scene, ("source", "gpu"), "stuck", "failed", "absent")
     assert [name for name, holds in states.items() if holds] == [outcome.value]
 

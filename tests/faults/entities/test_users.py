@@ -110,11 +110,12 @@ def test_links_that_are_down_are_part_of_their_gpu() -> None:
 def test_a_gpu_is_up_down_or_was_not_asked(
     state: dict[str, object], *, up: bool | None, reason: str | None, is_fresh: bool
 ) -> None:
-    """An old value says neither, unless the GPU refused to answer."""
-    known = replace(GpuState(CARDS[0], 1000.0), **state)  # type: ignore[arg-type]  # fields by name
+    """An old value says neither, unless the GPU refused to answer; its identity stays known."""
+    hot = replace(CARDS[0], temperature_celsius=61.0)
+    known = replace(GpuState(hot, 1000.0), **state)  # type: ignore[arg-type]  # fields by name
     scene = seen(look(known))
-    found = fields(scene, ("gpu", "GPU-0"), "up", "reason")
-    assert (found["up"], found["reason"]) == (up, reason)
+    found = fields(scene, ("gpu", "GPU-0"), "up", "reason", "temperature_celsius", "uuid")
+    assert list(found.values()) == [up, reason, 61.0 if is_fresh else None, "GPU-0"]
     assert entity(scene, ("gpu", "GPU-0")).is_fresh is is_fresh
     without = replace(known, gpu=replace(CARDS[0], pci_bus_id=None))
     assert entity(seen(look(without)), ("gpu", "GPU-0")).addresses == (("gpu", "GPU-0"),)
