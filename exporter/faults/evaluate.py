@@ -66,13 +66,10 @@ class Evaluator:
         book: RuleBook,
         subjects: Subjects,
         stopwatch: Callable[[], float],
-        *,
-        max_of_one_rule: int = MAX_OF_ONE_RULE,
     ) -> None:
         self._rules = {rule.id: rule for rule in book.rules}
         traits = self._traits = subjects.traits
         self._stopwatch = stopwatch
-        self._max_of_one_rule = max_of_one_rule
         types = reversed([*traits.hw_types.items()])
         kind_of = {kind: kind for kind in traits.hw_types} | {of: kind for kind, of in types}
         self.observer = Observer(tuple(book.rules), subjects, AliasIndex(kind_of))
@@ -289,7 +286,7 @@ class Evaluator:
     def _is_full(self, key: AlertKey, round_: _Round) -> bool:
         """Whether the limit of alerts, of this rule or of all, is reached."""
         known = round_.known.setdefault(key.rule, set())
-        if len(known) >= self._max_of_one_rule or len(self.alerts) >= MAX_ALERTS:
+        if len(known) >= MAX_OF_ONE_RULE or len(self.alerts) >= MAX_ALERTS:
             return True
         known.add(key.key)
         return False

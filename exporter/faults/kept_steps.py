@@ -22,7 +22,7 @@ class KeptSteps:
         read = (causes, known, _decisive(standings))
         if graph is not self._graph or read != self._read:
             self._graph, self._read = graph, read
-            self._steps = find_causes(standings, graph, known, causes=causes)
+            self._steps = find_causes(standings, graph, known, causes)
         return self._steps
 
 

@@ -32,7 +32,7 @@ WAITING = ("waits_on", "consumes")
 class Plausible:
     """The faults that may be causes, by component and by matter."""
 
-    def __init__(self, standings: Sequence[Standing], causes: int | None, graph: Graph) -> None:
+    def __init__(self, standings: Sequence[Standing], causes: int, graph: Graph) -> None:
         self._standings = standings
         self._graph = graph
         self._by_key: dict[Key, list[int]] = {}

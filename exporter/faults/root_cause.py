@@ -116,13 +116,12 @@ def _known_cause(alert: Alert, index_of: Mapping[Place, int]) -> Step | None:
 def find_causes(
     standings: Sequence[Standing],
     graph: Graph,
-    known: Sequence[Step | None] = (),
-    *,
-    causes: int | None = None,
+    known: Sequence[Step | None],
+    causes: int,
 ) -> tuple[Step | None, ...]:
     """Find the strongest cause of each fault; None for a root.
 
-    Only the first `causes` faults may be causes; all for None.
+    Only the first `causes` faults may be causes.
 
     Steps always end at a root: where faults explain each other in a circle, the strongest of them
     has no cause within the circle. A fault that followed from another by the `known` steps does not
@@ -154,7 +153,7 @@ def _has_followed(effect: int, cause: int, known: Sequence[Step | None]) -> bool
     Steps known at different times may lead in a circle.
     """
     seen: set[int] = set()
-    step = known[effect] if known else None
+    step = known[effect]
     while step is not None and step.cause not in seen:
         if step.cause == cause:
             return True

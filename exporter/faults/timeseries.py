@@ -120,10 +120,9 @@ class Series:
 
 
 class History:
-    """All series that windows of rules need, at most `max_series`."""
+    """All series that windows of rules need, at most MAX_SERIES."""
 
-    def __init__(self, max_series: int = MAX_SERIES) -> None:
-        self._max_series = max_series
+    def __init__(self) -> None:
         self._series: dict[tuple[Key, str, float], Series] = {}
         self._present: set[Key] = set()
 
@@ -138,7 +137,7 @@ class History:
             return None
         series = self._series.get((key, name, window_secs))
         if series is None:
-            if len(self._series) >= self._max_series:
+            if len(self._series) >= MAX_SERIES:
                 return None
             series = self._series[key, name, window_secs] = Series(window_secs)
         series.take(now, value)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exporter.faults.timeseries import BUCKETS, History, Series
+from exporter.faults.timeseries import BUCKETS, MAX_SERIES, History, Series
 
 KEY = ("gpu", "u0")
 
@@ -69,12 +69,12 @@ def test_what_has_gone_is_forgotten() -> None:
 
 def test_no_more_series_are_kept_than_there_is_room_for() -> None:
     """Where there is no room a field has no series, and those that have one go on."""
-    history = History(max_series=2)
-    for name in ("first", "second", "third"):
-        history.take(KEY, name, 60.0, 0.0, 1.0)
-        history.take(KEY, name, 60.0, 15.0, 2.0)
-    found = [history.series(KEY, name, 60.0) for name in ("first", "second", "third")]
-    assert [each and each.over("increase", 60.0, 15.0) for each in found] == [1.0, 1.0, None]
+    history = History()
+    for at in (0.0, 15.0):
+        for number in range(MAX_SERIES + 1):
+            history.take(KEY, str(number), 60.0, at, at)
+    found = [history.series(KEY, str(number), 60.0) for number in (0, MAX_SERIES - 1, MAX_SERIES)]
+    assert [each and each.over("increase", 60.0, 15.0) for each in found] == [15.0, 15.0, None]
 
 
 def test_what_is_unknown_is_no_sample() -> None:
