@@ -311,27 +311,6 @@ def test_a_fault_whose_cause_has_ended_does_not_become_a_root(tmp_path: Path) ->
     assert look(second, 80, 0.0, up=True) == []
 
 
-@pytest.mark.parametrize(("secs", "roots"), [(590, ["link"]), (620, ["link", "lost"])])
-def test_where_a_device_sat_is_known_for_ten_minutes(
-    tmp_path: Path, secs: float, roots: list[str]
-) -> None:
-    """A GPU whose function has left the bus is still explained by the port above it."""
-    text = rule("link", "pcie", "events(error.hw, within=1h) > 0") + explained(
-        "lost", "gpu", "not up", {"rule": "link", "via": "upstream_of"}
-    )
-    judging = judge(tmp_path, text)
-    edges = [
-        edge("part_of", ("gpu", "u0"), ("pcie", "card")),
-        edge("below", ("pcie", "card"), ("pcie", "port")),
-    ]
-    port, card = thing("pcie", "port", errors=0.0), thing("pcie", "card", errors=0.0)
-    judging.evaluate(scene(0, gpu(up=True), port, card, edges=edges))
-    judging.evaluate(scene(15, gpu(up=True), port))
-    failed = [event("io_error", 10.0 + secs, ("pcie", "port"))]
-    said = judging.evaluate(scene(15 + secs, gpu(up=False), port, events=failed))
-    assert sorted(each.rule for each in said.active if each.is_root) == roots
-
-
 def test_a_process_that_has_ended_is_still_explained_by_what_it_used(tmp_path: Path) -> None:
     """Who used what is remembered for ten minutes; the graph that is shown does not."""
     text = rule("lost", "gpu", "not up") + explained(
@@ -359,33 +338,6 @@ def test_a_symptom_without_a_cause_is_only_information(tmp_path: Path) -> None:
     assert (
         fault(judging.evaluate(scene(15, gpu(errors=1.0, heat=90.0))), "idle").severity == "warning"
     )
-
-
-def sleeper(secs: float) -> Entity:
-    """A process in uninterruptible sleep for so long."""
-    return thing("process", "7", waiting_secs=secs)
-
-
-def test_a_process_asleep_waits_for_the_disk_that_is_slow(tmp_path: Path) -> None:
-    """A process seen asleep and a disk that ends nothing are joined; others are not."""
-    judging = judge(tmp_path, rule("slow", "disk", "delay > 1"))
-
-    def look(now: float, done: float, in_flight: float, secs: float) -> list[Edge]:
-        moving: dict[str, float | bool | str | None] = {
-            "reads_completed": done,
-            "writes_completed": 0.0,
-            "queue_time_seconds": now,
-            "io_in_flight": in_flight,
-        }
-        said = judging.evaluate(scene(now, sleeper(secs), thing("disk", "sda", **moving)))
-        return [edge for edge in said.graph if edge.relation == "waits_on"]
-
-    assert look(0, 100, 0, 0) == []
-    assert look(15, 9000, 2, 5) == []  # asleep, but the disk is quick
-    for step in range(2, 8):
-        look(step * 15.0, 9000, 2, 0)
-    (link,) = look(135, 9000, 2, 20)
-    assert "sda has 2 requests in flight, none completes" in link.evidence
 
 
 def test_what_is_only_plausible_explains_only_where_nothing_else_does(tmp_path: Path) -> None:

@@ -174,6 +174,7 @@ def test_names_join_what_no_reading_joins() -> None:
     entities = (
         disk("sda"),
         disk("nvme3"),
+        disk("nvme30"),
         disk("nvme3n1"),
         Entity(("filesystem", "/data"), "/data", addresses=(("logical_disk", "sda1"),)),
         Entity(("filesystem", "/away"), "/away", addresses=(("logical_disk", "sdb1"),)),
