@@ -31,7 +31,7 @@ def _bus(snapshot: Snapshot) -> Iterable[Edge]:
 PCIE = Kind(
     "pcie",
     "pcie",
-    names_of(PcieDevice) | {"errors_by_severity": FieldType(Type.NUMBER, is_labeled=True)},
+    names_of(PcieDevice),
     _devices,
     Pcie,
     relate=_bus,

@@ -16,7 +16,8 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import PLAIN_NAMING, Edge, Naming
 from exporter.record import dataclass
 
-Getter: TypeAlias = Callable[[object], Value]
+Getter: TypeAlias = Callable[[object], Any]
+"""Returns the value of a field; the rows of a labeled field."""
 
 
 def known_by_events(_: Snapshot) -> Iterable[Entity]:
@@ -65,7 +66,6 @@ def getters_of(kind: type) -> dict[str, Getter]:
     return {
         name: _getter(name) if found.type is Type.TEXT else operator.attrgetter(name)
         for name, found in names_of(kind).items()
-        if not found.is_labeled
     }
 
 
@@ -98,9 +98,11 @@ class FieldsOf:
         """Return the value of the field, or None when it was not reported."""
         getter = self._getters.get(name)
         if getter is not None:
-            return getter(self._value)
+            value: Value = getter(self._value)
+            return value
         field_name, wanted = labels_of(name)
-        rows = getattr(self._value, field_name, None) if wanted else None
+        getter = self._getters.get(field_name) if wanted else None
+        rows = None if getter is None else getter(self._value)
         return of_labels(rows, wanted) if isinstance(rows, tuple) else None
 
 

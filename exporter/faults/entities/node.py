@@ -10,9 +10,7 @@ from exporter.faults.entities.kind import (
     Getter,
     Kind,
     getters_of,
-    labels_of,
     names_of,
-    of_labels,
     prefixed,
 )
 from exporter.faults.values import Entity, FieldType, Type, Value
@@ -58,53 +56,21 @@ class NodeFields:
     computed: Mapping[str, NodeField] = field(default_factory=lambda: MappingProxyType({}))
 
 
-class _Fields:
-    """The fields of all readings about the node, with and without labels."""
-
-    __slots__ = ("_labeled", "_snapshot", "_values")
-
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        getters: Mapping[str, Getter],
-        labeled: Mapping[str, tuple[type, str]],
-    ) -> None:
-        self._snapshot = snapshot
-        self._values = FieldsOf(snapshot, getters)
-        self._labeled = labeled
-
-    def get(self, name: str, /) -> Value:
-        """Return the value of the field, or None when nothing reported the field."""
-        field_name, wanted = labels_of(name)
-        if not wanted:
-            return self._values.get(name)
-        if field_name not in self._labeled:
-            return None
-        kind, attribute = self._labeled[field_name]
-        return of_labels(getattr(self._snapshot.reading(kind), attribute, ()), wanted)
-
-
 def node_kind(parts: Iterable[NodeFields]) -> Kind:
     """Return the kind of the node, with the fields of these collectors."""
     getters: dict[str, Getter] = {}
     names: dict[str, FieldType] = {}
-    labeled: dict[str, tuple[type, str]] = {}
     for part in parts:
         for prefix, kind in part.readings:
-            own = names_of(kind)
-            names |= prefixed(prefix, own)
+            names |= prefixed(prefix, names_of(kind))
             for name, get in getters_of(kind).items():
                 getters[f"{prefix}{name}"] = of_reading(kind, get)
-            labeled |= {
-                f"{prefix}{name}": (kind, name) for name, found in own.items() if found.is_labeled
-            }
         getters |= {name: each.get for name, each in part.computed.items()}
         names |= {name: each.type for name, each in part.computed.items()}
 
     def build(snapshot: Snapshot) -> Iterable[Entity]:
         key = (NODE, snapshot.node)
-        fields = _Fields(snapshot, getters, labeled)
-        yield Entity(key, snapshot.node, fields, ((NODE, ""), key))
+        yield Entity(key, snapshot.node, FieldsOf(snapshot, getters), ((NODE, ""), key))
 
     return Kind(
         NODE,

@@ -90,7 +90,6 @@ def test_names_can_stand_behind_a_prefix() -> None:
         ("text", None),
         ("word", "good"),
         ("double", 10.0),
-        ("by_label", None),
         ("by_label[b]", 2.0),
         ("by_label[c]", None),
         ("by_labels[a,c]", 4),
