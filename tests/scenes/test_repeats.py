@@ -1,6 +1,5 @@
 """A GPU that fails again after each repair, from the driver's library to the fault."""
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -19,27 +18,22 @@ def scene() -> Scene:
     return next(it for it in scenes() if it.id == "gpu_lost")
 
 
-def test_the_third_loss_of_a_gpu_makes_it_a_repeat_offender(stage: Stage, scene: Scene) -> None:
+async def test_the_third_loss_of_a_gpu_makes_it_a_repeat_offender(
+    stage: Stage, scene: Scene
+) -> None:
     """Two losses do not, also over a restart of the exporter; the third names the fault."""
     repeats = Acts(stage, replace(scene, rule="gpu_repeat_offender"))
-
-    async def play() -> None:
-        acts = Acts(stage, scene)
-        await stage.start(scene)
-        try:
-            await stage.look()
-            for _ in range(2):
-                await acts.begins()
-                assert await repeats.now() is None
-                await acts.ends()
-            await stage.stop()
-            await stage.start(scene)
-            await stage.look()
-            await acts.begins()
-            fault = await repeats.now()
-        finally:
-            await stage.stop()
-        assert fault is not None
-        assert "had gpu_lost 3 times in 14 days" in fault.summary
-
-    asyncio.run(play())
+    acts = Acts(stage, scene)
+    await stage.start(scene)
+    await stage.look()
+    for _ in range(2):
+        await acts.begins()
+        assert await repeats.now() is None
+        await acts.ends()
+    await stage.stop()
+    await stage.start(scene)
+    await stage.look()
+    await acts.begins()
+    fault = await repeats.now()
+    assert fault is not None
+    assert "had gpu_lost 3 times in 14 days" in fault.summary

@@ -1,7 +1,7 @@
 """Every rule the whole way: from the seams of a node to the fault, and back to well."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -76,13 +76,14 @@ def nodes() -> Iterator[Callable[[int], HostTree]]:
 
 
 @pytest.fixture
-def stage(
+async def stage(
     nvml: NvmlLibrary, nvidia_smi: NvidiaSmi, nodes: Callable[[int], HostTree], scene: Scene
-) -> Iterator[Stage]:
+) -> AsyncIterator[Stage]:
     """A node that is well; where no scene is about GPUs, it has two: the others cost time."""
     with TemporaryDirectory(dir=quick_folder()) as folder:
         found = Stage(Path(folder), nvml, nvidia_smi, nodes(8 if scene.gpus else 2))
         yield found
+        await found.stop()
         found.close()
 
 
@@ -174,82 +175,54 @@ class Acts:
         return fault
 
 
-def test_it_begins_stays_over_a_restart_and_ends(stage: Stage, scene: Scene) -> None:
+async def test_it_begins_stays_over_a_restart_and_ends(stage: Stage, scene: Scene) -> None:
     """A node that was well becomes ill, the exporter is restarted, the node is repaired."""
-
-    async def play() -> None:
-        acts = Acts(stage, scene)
-        stage.stand(scene.node)
-        if "begins" in scene.cannot:
-            await stage.change(scene.ill)
-        await stage.start(scene)
-        try:
-            await acts.is_well()
-            await acts.begins()
-            if "restart" not in scene.cannot:
-                await stage.stop()
-                await stage.start(scene)
-                assert await acts.fault(scene.ill, scene.within) is not None, "after a restart"
-            if "end" not in scene.cannot:
-                await acts.ends()
-        finally:
-            await stage.stop()
-
-    asyncio.run(play())
-    assert_true(stage.watch)
-
-
-def test_it_is_there_since_the_start(stage: Stage, scene: Scene) -> None:
-    """The exporter starts on a node that is ill."""
-
-    async def play() -> None:
-        acts = Acts(stage, scene)
-        stage.stand(scene.node)
+    acts = Acts(stage, scene)
+    stage.stand(scene.node)
+    if "begins" in scene.cannot:
         await stage.change(scene.ill)
+    await stage.start(scene)
+    await acts.is_well()
+    await acts.begins()
+    if "restart" not in scene.cannot:
+        await stage.stop()
         await stage.start(scene)
-        try:
-            assert await acts.fault(scene.ill, scene.within) is not None
-            await stage.wait(PATIENCE_SECS + SPARSE_SECS, dense_secs=0.0)
-        finally:
-            await stage.stop()
-
-    asyncio.run(play())
+        assert await acts.fault(scene.ill, scene.within) is not None, "after a restart"
+    if "end" not in scene.cannot:
+        await acts.ends()
     assert_true(stage.watch)
 
 
-def test_its_twin_is_silent(stage: Stage, scene: Scene) -> None:
+async def test_it_is_there_since_the_start(stage: Stage, scene: Scene) -> None:
+    """The exporter starts on a node that is ill."""
+    acts = Acts(stage, scene)
+    stage.stand(scene.node)
+    await stage.change(scene.ill)
+    await stage.start(scene)
+    assert await acts.fault(scene.ill, scene.within) is not None
+    await stage.wait(PATIENCE_SECS + SPARSE_SECS, dense_secs=0.0)
+    assert_true(stage.watch)
+
+
+async def test_its_twin_is_silent(stage: Stage, scene: Scene) -> None:
     """What is nearest to the fault and healthy raises none."""
     assert scene.twin is not None, f"{scene.rule} has no twin"
     twin = scene.twin
-
-    async def play() -> None:
-        acts = Acts(stage, scene)
-        stage.stand(scene.node)
-        if scene.twin_was_before:
-            await stage.change(twin)
-        await stage.start(scene)
-        try:
-            await stage.look()
-            if not scene.twin_was_before:
-                await stage.change(twin)
-            assert await acts.fault(twin, scene.within) is None
-        finally:
-            await stage.stop()
-
-    asyncio.run(play())
+    acts = Acts(stage, scene)
+    stage.stand(scene.node)
+    if scene.twin_was_before:
+        await stage.change(twin)
+    await stage.start(scene)
+    await stage.look()
+    if not scene.twin_was_before:
+        await stage.change(twin)
+    assert await acts.fault(twin, scene.within) is None
 
 
-def test_nvidia_smi_alone_says_it_too(stage: Stage, scene: Scene) -> None:
+async def test_nvidia_smi_alone_says_it_too(stage: Stage, scene: Scene) -> None:
     """The node is ill, and nvidia-smi is the only way to see it."""
-
-    async def play() -> None:
-        acts = Acts(stage, scene)
-        stage.stand(scene.node)
-        await stage.start(scene, {"gpu": {"backend": "nvidia-smi"}})
-        try:
-            await acts.is_well()
-            await acts.begins()
-        finally:
-            await stage.stop()
-
-    asyncio.run(play())
+    acts = Acts(stage, scene)
+    stage.stand(scene.node)
+    await stage.start(scene, {"gpu": {"backend": "nvidia-smi"}})
+    await acts.is_well()
+    await acts.begins()
