@@ -9,7 +9,7 @@ from typing import Any
 
 from exporter.commands.http_client import Response
 from exporter.commands.invocation import Invocation
-from exporter.commands.readings import Readings, connected, document_in
+from exporter.commands.readings import Readings, document_in
 from exporter.reports.text.status import COLUMNS, Screen
 
 NOT_ASCII = re.compile(r"[^ -~\n]")
@@ -19,21 +19,13 @@ Draw = Callable[[dict[str, Any], Screen], str]
 
 
 def print_page(
-    invocation: Invocation, path: str, draw: Draw, query: Query | None = None
-) -> dict[str, Any]:
-    """Print the page and return its document; raise CommandError."""
-    with connected(invocation) as readings:
-        return print_from(readings, invocation, path, draw, query)
-
-
-def print_from(
     readings: Readings,
     invocation: Invocation,
     path: str,
     draw: Draw,
     query: Query | None = None,
 ) -> dict[str, Any]:
-    """Print the page of these readings and return its document; raise CommandError."""
+    """Print the page and return its document; raise CommandError."""
     response = readings.get(path, query)
     document = document_in(readings, path, response)
     if invocation.options.json:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import urlencode
 
 from exporter.commands.http_client import Address, Response, Silent, Unreachable, get, parse_address
@@ -39,25 +39,23 @@ UNEXPECTED = (
 Query = Mapping[str, str]
 
 
-class Readings(Protocol):
+class Readings:
     """The pages of an exporter; `origin` names the exporter in messages."""
 
     origin: str
 
     def get(self, path: str, query: Query | None = None, accept: str = "") -> Response:
         """Return the response; raise CommandError if there is none."""
-        ...
+        raise NotImplementedError
 
     def refresh(self) -> None:
         """Collect again, if this process does the collecting."""
-        ...
 
     def close(self) -> None:
-        """Close connections and child processes."""
-        ...
+        """Close connections and child processes, if there are any."""
 
 
-class RunningExporter:
+class RunningExporter(Readings):
     """A running exporter, read over HTTP."""
 
     def __init__(self, address: Address) -> None:
@@ -87,14 +85,8 @@ class RunningExporter:
         except Unreachable as unreachable:
             raise CommandError(str(unreachable), EXIT_UNKNOWN) from unreachable
 
-    def refresh(self) -> None:
-        """Do nothing: the running exporter collects by itself."""
 
-    def close(self) -> None:
-        """Do nothing: every request has its own connection."""
-
-
-class OwnReading:
+class OwnReading(Readings):
     """One reading of this machine by this process, without a listening socket."""
 
     origin = "one reading of this machine"
@@ -167,7 +159,7 @@ def connected(invocation: Invocation) -> Iterator[Readings]:
 
 def _chosen(invocation: Invocation) -> Readings:
     if invocation.options.url is not None:
-        return RunningExporter(_address_of(invocation.options.url))
+        return running_exporter(invocation)
     settings = invocation.settings()
     local = local_address(settings.config)
     return RunningExporter(local) if _is_exporter(local) else OwnReading(settings)
@@ -175,16 +167,12 @@ def _chosen(invocation: Invocation) -> Readings:
 
 def running_exporter(invocation: Invocation) -> RunningExporter:
     """Return the exporter at `--url`, else that of this machine; raise CommandError."""
-    if invocation.options.url is not None:
-        return RunningExporter(_address_of(invocation.options.url))
-    return RunningExporter(local_address(invocation.settings().config))
-
-
-def _address_of(text: str) -> Address:
+    url = invocation.options.url
     try:
-        return parse_address(text)
+        address = parse_address(url) if url is not None else None
     except Unreachable as error:
         raise CommandError(f"--url: {error}", EXIT_UNKNOWN) from error
+    return RunningExporter(address or local_address(invocation.settings().config))
 
 
 def local_address(config: Config) -> Address:

@@ -5,7 +5,7 @@ from typing import Any
 
 from exporter.collectors.workloads.values import Workload
 from exporter.commands.invocation import Invocation
-from exporter.commands.printing import print_from, print_page
+from exporter.commands.printing import print_page
 from exporter.commands.readings import connected
 from exporter.config.file import ConfigError
 from exporter.exit_codes import EXIT_OK
@@ -21,18 +21,16 @@ FEWEST_LAST = 20
 
 def status(invocation: Invocation) -> int:
     """Print the node on one screen; return the exit code."""
-    print_page(invocation, "/status", status_text)
+    with connected(invocation) as readings:
+        print_page(readings, invocation, "/status", status_text)
     return EXIT_OK
 
 
 def doctor(invocation: Invocation) -> int:
     """Print which sources can be read; return 2 if one has a problem."""
     with connected(invocation) as readings:
-        document = print_from(
-            readings,
-            invocation,
-            "/doctor",
-            lambda document, screen: screen.fit(doctor_text(document)),
+        document = print_page(
+            readings, invocation, "/doctor", lambda page, screen: screen.fit(doctor_text(page))
         )
         states = [check["state"] for check in document["checks"]]
     listed = [check["found"] for check in document["checks"]]
@@ -54,7 +52,8 @@ def _wrong_here(invocation: Invocation) -> tuple[str, ...]:
 
 def ps(invocation: Invocation) -> int:
     """Print the processes on GPUs; return the exit code."""
-    print_page(invocation, "/processes", ps_text)
+    with connected(invocation) as readings:
+        print_page(readings, invocation, "/processes", ps_text)
     return EXIT_OK
 
 
@@ -65,7 +64,7 @@ def ps_text(document: dict[str, Any], screen: Screen) -> str:
     if document["attribution"] not in (None, "ok"):
         reason = document["attribution"]
         lines.append(f"not all can be attributed to workloads: {reason} (docs/workloads.md)")
-    return "\n".join(screen.finish(lines))
+    return "\n".join(lines)
 
 
 def _table(rows: list[tuple[str, ...]], screen: Screen) -> list[str]:

@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 from exporter.collectors.workloads.values import Workload
 from exporter.commands.invocation import CommandError, Invocation
-from exporter.commands.printing import Query, print_from
+from exporter.commands.printing import Query, print_page
 from exporter.commands.readings import Readings, connected, document_in
 from exporter.exit_codes import EXIT_OK, EXIT_UNKNOWN
 from exporter.reports.text.why import why_text
@@ -24,7 +24,7 @@ def why(invocation: Invocation) -> int:
             document = document_in(readings, "/why", readings.get("/why", query))
             return ask_model(invocation, document)
         everything = {"all": "1"} if options.all else {}
-        print_from(
+        print_page(
             readings,
             invocation,
             "/why",
