@@ -65,12 +65,6 @@ def test_a_line_without_end_is_refused() -> None:
         splitter.feed(b"x" * 200)
 
 
-def test_many_lines_may_exceed_the_limit_together() -> None:
-    """The limit holds for one line."""
-    splitter = LineSplitter(limit_bytes=100)
-    assert len(splitter.feed(b'{"a":1}\n' * 1000)) == 1000
-
-
 def test_a_line_may_be_as_long_as_the_limit() -> None:
     """Each of them anew: what was counted of one line is none of the next."""
     longest = b"x" * 10
