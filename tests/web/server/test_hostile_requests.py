@@ -1,70 +1,21 @@
 """Requests that nobody in good faith sends: refused shortly, closed, and never a traceback."""
 
 import logging
+from pathlib import Path
 
 import pytest
 
+from exporter.toml import tomllib
 from tests.web.serving import parse, serving, snapshot
 
 HEAD = b"GET /metrics HTTP/1.1\r\nHost: node\r\n"
 CONSTANT_BODY = b'{"error": "not found; / lists all pages"}'
 
+HOSTILE = tomllib.loads(Path(__file__).with_name("hostile.toml").read_text("utf-8"))
 MALFORMED = [
-    b"\r\n\r\n\r\nGARBAGE\r\n\r\n",
-    b"\x00\x00\x00\x00\r\n\r\n",
+    *(text.encode("latin-1") for text in HOSTILE["malformed"]["whole"]),
+    *(HEAD + text.encode("latin-1") for text in HOSTILE["malformed"]["after_the_head_of_metrics"]),
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),
-    b"\xff\xfe\xfd\r\n\r\n",
-    "GET /ü HTTP/1.1\r\nHost\x00: x\r\n\r\n".encode(),
-    b"SSH-2.0-OpenSSH_9.2\r\n",
-    b"EHLO mail\r\n\r\n",
-    b"GET\r\n\r\n",
-    b"GET /\r\n\r\n",
-    b"GET / HTTP/1.1 extra\r\nHost: x\r\n\r\n",
-    b"GET / HTTP/9.9\r\nHost: x\r\n\r\n",
-    b"GET / HTTP/2.0\r\nHost: x\r\n\r\n",
-    b"GET /health HTTP/2.0\r\nHost: x\r\nConnection: keep-alive\r\n\r\n" * 2,
-    b"GET / HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    b"GET / HTTP/1\r\nHost: x\r\n\r\n",
-    b"GET / HTTPS/1.1\r\nHost: x\r\n\r\n",
-    b"GET / FTP/1.1\r\nHost: x\r\n\r\n",
-    b"get / HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"G\x00ET / HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GE T / HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"UNKNOWN / HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    b"GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GET /\x7f HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GET\t/ HTTP/1.1\r\nHost: x\r\n\r\n",
-    b" GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GET http://[::1 HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GET http://x:99999999/ HTTP/1.1\r\nHost: x\r\n\r\n",
-    HEAD + b": empty name\r\n\r\n",
-    HEAD + b"No colon\r\n\r\n",
-    HEAD + b"Space before : x\r\n\r\n",
-    HEAD + b"Na\x00me: x\r\n\r\n",
-    HEAD + b"Name: va\x00lue\r\n\r\n",
-    HEAD + b"Na(me: x\r\n\r\n",
-    HEAD + b" folded: x\r\n\r\n",
-    HEAD + b"A: b\r\n folded\r\n\r\n",
-    HEAD + b"A: b\rC: d\r\n\r\n",
-    HEAD + b"A\r\n: b\r\n\r\n",
-    HEAD + b"Host: two\r\n\r\n",
-    HEAD + b"Content-Length: -1\r\n\r\n",
-    HEAD + b"Content-Length: +5\r\n\r\nhello",
-    HEAD + b"Content-Length: 0x5\r\n\r\nhello",
-    HEAD + b"Content-Length: five\r\n\r\n",
-    HEAD + b"Content-Length: 5, 5\r\n\r\nhello",
-    HEAD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
-    HEAD + b"Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
-    HEAD + b"Content-Length: 99999999999999999999999999\r\n\r\n",
-    HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
-    HEAD + b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
-    HEAD + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
-    HEAD + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n",
-    HEAD + b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
-    HEAD + b"Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\n",
-    b"GET / HTTP/1.0\r\nTransfer-Encoding: chunked, \r\n\r\n0\r\n\r\n",
     HEAD + b"X: " + b"a" * 100_000 + b"\r\n\r\n",
     HEAD + b"X" * 100_000 + b": a\r\n\r\n",
     HEAD + b"X: a\r\n" * 1000 + b"\r\n",
@@ -72,8 +23,6 @@ MALFORMED = [
     b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
     b"GET /metrics?" + b"a=1&" * 10_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
     b"A" * 1_000_000,
-    b"GET / HTTP/1.1\r\n\r\n",
-    b"GET / HTTP/1.1\r\nHost: a b\x01c\r\n\r\n",
 ]
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -85,33 +34,7 @@ PATHS_OUTSIDE = [
     for depth in (1, 6)
     for target in ("etc/passwd", "etc/shadow%00.html", "proc/self/environ")
 ]
-SCRIPTS = [
-    f"/{path}"
-    for path in (
-        "<script>alert(1)</script>",
-        "%3Cscript%3Ealert(1)%3C/script%3E",
-        "%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E",
-        "metrics/<svg/onload=alert(1)>",
-        "javascript:alert(1)",
-        "{{7*7}}",
-        "${jndi:ldap://x/a}",
-        "';DROP%20TABLE%20x;--",
-        "|id",
-        "%0d%0aSet-Cookie:%20x=1",
-        "%00",
-        "%ff%fe",
-        "%",
-        "%zz",
-        "metrics%00",
-        "metrics%2f",
-        "metrics;a=b",
-        "metrics/",
-        "METRICS",
-        "Metrics",
-        "health/..",
-        "./metrics",
-    )
-]
+SCRIPTS = [f"/{path}" for path in HOSTILE["unknown"]["paths"]]
 
 
 @pytest.mark.parametrize("request_bytes", MALFORMED, ids=lambda data: repr(data[:60]))
@@ -159,28 +82,10 @@ async def test_an_unknown_path_gets_a_constant_answer() -> None:
 
 
 QUERIES = [
-    "pid",
-    "pid=",
-    "pid=-1",
-    "pid=0",
-    "pid=1e9",
+    *HOSTILE["unknown"]["queries"],
     "pid=" + "9" * 4000,
-    "pid=%EF%BC%91%EF%BC%92",  # digits of another script
-    "pid=\xb2",
-    "pid=1&pid=2",
-    "pid=1&hw_id=gpu0",
-    "pid[]=1",
-    "pid=../../etc/passwd",
-    "pid=%00",
-    "pid=%ff%fe",
-    "hw_id=%ed%b3%bf",
-    "hw_id=%3Cscript%3Ealert(1)%3C/script%3E",
     "hw_id=" + "(a+)+" * 500,
     "hw_id=" + "%41" * 2000,
-    "hw_id=%0d%0aX:%20y",
-    "hw_id=$(id)`id`;id",
-    "=&=&=",
-    "%",
     "&" * 5000,
     "&".join(f"a{number}=1" for number in range(900)),
 ]
