@@ -54,9 +54,8 @@ def duration(secs: float | None) -> str:
     """Format a duration roughly: 45 s, 12 min, 5 h, 12 days."""
     if secs is None:
         return UNKNOWN
-    for length, unit in ((172_800, "days"), (7_200, "h"), (120, "min")):
-        if secs >= length:
-            per = {"days": 86_400, "h": 3_600, "min": 60}[unit]
+    for per, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if secs >= 2 * per:
             return f"{secs / per:.0f} {unit}"
     return f"{max(0.0, secs):.0f} s"
 

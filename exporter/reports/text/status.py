@@ -72,7 +72,7 @@ def status_text(status: dict[str, Any], screen: Screen | None = None) -> str:
 
 def status_lines(status: dict[str, Any], screen: Screen) -> list[str]:
     """Return the lines of the status: verdict, causes, GPUs, workloads, host, unread sources."""
-    parts = (_head, _incidents, gpu_lines, _workloads, _unread)
+    parts = (_head, _incidents, _gpus, _workloads, _unread)
     blocks = [list(part(status, screen)) for part in parts]
     lines = [line for block in blocks if block for line in (*block, "")]
     return screen.finish(lines[:-1])
@@ -92,24 +92,19 @@ def _head(status: dict[str, Any], screen: Screen) -> Iterator[str]:
 
 def _incidents(status: dict[str, Any], screen: Screen) -> Iterator[str]:
     for root in incidents(status):
-        yield from incident_block(root, screen)
+        yield from _incident(root, screen)
 
 
-def incident_block(root: Node, screen: Screen) -> Iterator[str]:
+def _incident(root: Node, screen: Screen) -> Iterator[str]:
     """Yield the lines of one incident: text, consequences, GPUs and pods, what to do."""
     incident = root.incident
     mark = f"{root.severity.upper()}: "
-    first, *rest = wrap(incident["summary"], screen.columns - len(mark)) or [""]
-    yield screen.paint(mark, root.severity) + first
-    yield from (" " * len(mark) + line for line in rest)
+    yield from _hanging(mark, incident["summary"], screen, root.severity)
     yield from wrap(silence_sentence(incident), screen.columns)
     for depth, node in root.walk():
         if not depth and node.fault["summary"] == incident["summary"]:
             continue
-        branch = f"{'   ' * depth}└─ "
-        first, *rest = wrap(node.fault["summary"], screen.columns - len(branch)) or [""]
-        yield screen.paint(branch, "muted") + first
-        yield from (" " * len(branch) + line for line in rest)
+        yield from _hanging(f"{'   ' * depth}└─ ", node.fault["summary"], screen, "muted")
     for word, text in (("affects", incident["affects"]), ("do", action_sentence(incident))):
         first, *rest = wrap(text, screen.columns - len(word) - 2) or [""]
         if first:
@@ -117,7 +112,14 @@ def incident_block(root: Node, screen: Screen) -> Iterator[str]:
             yield from (f"{'':{len(word) + 2}}{screen.paint(line, 'bold')}" for line in rest)
 
 
-def gpu_lines(status: dict[str, Any], screen: Screen) -> Iterator[str]:
+def _hanging(mark: str, text: str, screen: Screen, colour: str) -> Iterator[str]:
+    """Break text at spaces after a mark in colour; further lines are indented by its length."""
+    first, *rest = wrap(text, screen.columns - len(mark)) or [""]
+    yield screen.paint(mark, colour) + first
+    yield from (" " * len(mark) + line for line in rest)
+
+
+def _gpus(status: dict[str, Any], screen: Screen) -> Iterator[str]:
     """Yield the table of GPUs; a lost or stale GPU shows reason and workloads, no numbers."""
     if not status["gpus"]:
         return
@@ -190,9 +192,7 @@ def fitted(line: str, columns: int) -> Iterator[str]:
     """Break a line of a report at spaces; continuation lines are indented like the sentence."""
     found = MARK.match(line)
     mark = found[0] if found and len(line) > columns else ""
-    first, *rest = wrap(line[len(mark) :], columns - len(mark)) or [""]
-    yield f"{mark}{first}"
-    yield from (f"{'':{len(mark)}}{part}" for part in rest)
+    return _hanging(mark, line[len(mark) :], Screen(columns), "muted")
 
 
 def wrap(text: str, columns: int) -> list[str]:
