@@ -103,8 +103,9 @@ def replay(invocation: Invocation) -> int:
         return EXIT_FAILED
     is_silent = not options.json
     try:
-        show = replay_as_json if options.json else changes
-        for line in show(text.split("\n"), book, collectors):
+        lines = text.split("\n")
+        in_json = changes_as_json(replayed(lines, book, collectors))
+        for line in in_json if options.json else changes(lines, book, collectors):
             print(line)
             is_silent = False
     except BadRecording as error:
@@ -151,13 +152,6 @@ def changes(
             if known.get(place, "") != state:
                 known[place] = state
                 yield f"{at:8.0f}s  {_line(fault)}"
-
-
-def replay_as_json(
-    lines: Iterable[str], book: RuleBook, collectors: Collectors = EVERYTHING
-) -> Iterator[str]:
-    """Yield one JSON object for each change of the conclusions; raise BadRecording."""
-    return changes_as_json(replayed(lines, book, collectors))
 
 
 def changes_as_json(moments: Iterable[tuple[float, Conclusions]]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from exporter.collectors.everything import EVERYTHING, rule_book
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.kernel_log.values import KernelLog
 from exporter.collectors.workloads.values import Workloads
-from exporter.commands.rules import changes, replay_as_json
+from exporter.commands.rules import changes, changes_as_json, replayed
 from exporter.faults.replay.snapshots import START_BOOTTIME, BadRecording, SnapshotReader
 from exporter.faults.replay.steps import base_nodes
 from exporter.model.snapshot import Outcome, Snapshot
@@ -119,7 +119,7 @@ def test_a_replay_can_be_read_by_programs() -> None:
             {"at": 360},
         ]
     )
-    first, *_, last = [json.loads(line) for line in replay_as_json(rows, rule_book())]
+    first, *_, last = [json.loads(line) for line in changes_as_json(replayed(rows, rule_book()))]
     assert (first["time"], first["healthy"]) == (5.0, False)
     (lost,) = [fault for fault in first["faults"] if fault["rule"] == "gpu_lost"]
     component = {"hw_type": "gpu", "hw_id": "GPU-a", "hw_name": "GPU 0"}
