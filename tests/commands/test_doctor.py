@@ -24,6 +24,11 @@ pytestmark = pytest.mark.system
 IN_A_POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
 NO_RIGHT_TO_THE_LOG = ("setpriv", "--bounding-set", "-syslog,-sys_admin")
 AS_NOBODY = ("sh", "-c", 'cd / && exec setpriv --reuid 65534 --clear-groups "$@"', "sh")
+COUNTING = {
+    "APP__EBPF__ENABLED": "true",
+    "APP__EBPF__KERNEL_EVENTS": "disk_latency",
+    "APP__EBPF__PYTHON_FUNCTIONS": "train_step",
+}
 OWN_PIDS = ("unshare", "--pid", "--fork", "--mount-proc")
 TRACEFS = "[ -e /sys/kernel/tracing/events ] || mount -t tracefs nodev /sys/kernel/tracing"
 OWN_PIDS_WITH_TRACEFS = (*OWN_PIDS, "sh", "-c", f'{{ {TRACEFS}; }} && exec "$@"', "sh")
@@ -177,12 +182,7 @@ def test_calls_cannot_be_counted(
     tmp_path: Path, under: Sequence[str], found: str, fix: str
 ) -> None:
     """Without bpftrace, a right or a part of the kernel, the reason is named with its fix."""
-    wanted = {
-        "APP__EBPF__ENABLED": "true",
-        "APP__EBPF__KERNEL_EVENTS": "disk_latency",
-        "APP__EBPF__PYTHON_FUNCTIONS": "train_step",
-    }
-    said = _diagnose(tmp_path, wanted, under=under)
+    said = _diagnose(tmp_path, COUNTING, under=under)
     assert said.code == 2
     of_the_kernel = (
         () if under == OWN_PIDS_WITH_TRACEFS else ("Counted events",)
@@ -212,16 +212,11 @@ os.execvp(sys.argv[1], sys.argv[1:])
 )
 def test_bpf_is_forbidden(tmp_path: Path) -> None:
     """With all capabilities and a seccomp profile without bpf(), also before any call is made."""
-    wanted = {
-        "APP__EBPF__ENABLED": "true",
-        "APP__EBPF__KERNEL_EVENTS": "disk_latency",
-        "APP__EBPF__PYTHON_FUNCTIONS": "train_step",
-    }
     under = (sys.executable, "-c", NO_BPF)
     counted = ("Counted calls", "Counted events", "Counted functions")
 
     def refused() -> Diagnosis | None:
-        said = _diagnose(tmp_path, wanted, under=under)
+        said = _diagnose(tmp_path, COUNTING, under=under)
         words = [said.checks[name]["found"] for name in counted]
         return said if all("not permitted" in each for each in words) else None
 

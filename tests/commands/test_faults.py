@@ -4,6 +4,7 @@ import json
 import signal
 import socket
 import ssl
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,85 +12,46 @@ import pytest
 
 from exporter.__main__ import ENDING
 from exporter.commands.arguments import build_parser
+from exporter.model.verdict import Cause, Conclusions, Fault, FaultState, Subject
+from exporter.reports.faults import faults_document
 from tests.commands.running import answering, run, run_program
 from tests.fakes.certificates import Authority
+from tests.faults.conclusions import GPU, fault
 from tests.program import Program
+from tests.web.serving import snapshot
 
 pytestmark = pytest.mark.system
 
-ROW = {
-    "severity": "critical",
-    "state": "active",
-    "since": 1.8e9,
-    "ended": None,
-    "confidence": 1.0,
-    "evidence": [],
-    "action": "check_seating",
-    "affected": [],
-    "affected_count": 0,
-}
-PORT = {
-    **ROW,
-    "rule": "pcie_link_down",
-    "runbook": "pcie_link_down",
-    "entity": {"hw_type": "pcie", "hw_id": "0000:60:01.0", "hw_name": "0000:60:01.0"},
-    "summary": "The link of PCIe slot 6 went down",
-    "causes": [],
-}
-LOST = {
-    **ROW,
-    "rule": "gpu_lost",
-    "runbook": "gpu_lost",
-    "entity": {"hw_type": "gpu", "hw_id": "GPU-5", "hw_name": "GPU 5"},
-    "summary": "GPU 5 no longer answers on PCIe",
-    "causes": [{**PORT, "via": "below", "since": 1.8e9}],
-}
-
-
+SLOT = Subject("pcie_port", "pcie", "0000:60:01.0", "0000:60:01.0")
+DOWN = fault("pcie_link_down", SLOT, "critical", summary="The link of PCIe slot 6 went down")
+CAUSE = Cause(DOWN.rule, SLOT, "below", DOWN.summary, DOWN.since)
+LOST = fault("gpu_lost", GPU, "critical", summary="GPU 0 is lost", causes=(CAUSE,))
 HEALTH = {"status": "healthy", "version": "1"}
-FAULTS: dict[str, object] = {"node": "n", "healthy": True, "faults": [], "incidents": []}
-FAULTS["unjudged"] = []
 
 
-def _document(*faults: dict[str, Any], healthy: object = True, summary: str = "") -> bytes:
-    rows = [fault for fault in faults if fault["state"] == "active"]
-    told = [_told(row, summary) for row in rows if not row["causes"]]
-    document = {**FAULTS, "healthy": healthy, "faults": list(faults), "incidents": told}
-    return json.dumps(document).encode()
-
-
-def _without_rows(document: bytes) -> bytes:
-    """Return what is answered to --since, --until or --rule that select no fault."""
-    return json.dumps({**json.loads(document), "faults": []}).encode()
-
-
-def _told(root: dict[str, Any], summary: str) -> dict[str, Any]:
-    """The incident of one root."""
-    ids = {"rule": root["rule"], **{key: root["entity"][key] for key in ("hw_type", "hw_id")}}
-    texts = {"summary": summary or root["summary"], "affects": "GPU 5", "action_text": "Look."}
-    return {"severity": root["severity"], "roots": [ids], **texts}
+def _document(*faults: Fault) -> dict[str, Any]:
+    """What an exporter with these faults answers."""
+    return faults_document(replace(snapshot("n"), conclusions=Conclusions(faults=faults)))
 
 
 @pytest.mark.parametrize(
-    ("body", "code", "npd", "sentence"),
+    ("document", "code", "npd", "sentence"),
     [
         (_document(), 0, 0, "Healthy: no active faults"),
-        (_document({**PORT, "severity": "info"}), 0, 0, "1 info"),
-        (_document({**PORT, "severity": "warning"}), 1, 1, "1 warning"),
-        (
-            _document(PORT, LOST, healthy=False, summary="GPU 5 is lost, because slot 6 is down"),
-            2,
-            1,
-            "1 critical: GPU 5 is lost, because slot 6 is down",
-        ),
-        (_without_rows(_document(PORT, healthy=False)), 2, 1, "1 critical: The link of PCIe"),
-        (_document({**PORT, "state": "cleared", "ended": 1.8e9}), 0, 0, "Healthy"),
-        (_document(healthy=None), 3, 2, "Unknown"),
+        (_document(replace(DOWN, severity="info")), 0, 0, "1 info"),
+        (_document(replace(DOWN, severity="warning")), 1, 1, "1 warning"),
+        (_document(DOWN, LOST), 2, 1, "1 critical: GPU 0 is lost, because the link of PCIe slot 6"),
+        # the answer to --since, --until or --rule that select no fault
+        ({**_document(DOWN), "faults": []}, 2, 1, "1 critical: The link of PCIe"),
+        (_document(replace(DOWN, state=FaultState.CLEARED, ended=1.8e9)), 0, 0, "Healthy"),
+        (faults_document(snapshot("n")), 3, 2, "Unknown"),
     ],
 )
-def test_the_exit_code_is_the_worst_fault(body: bytes, code: int, npd: int, sentence: str) -> None:
+def test_the_exit_code_is_the_worst_fault(
+    document: dict[str, Any], code: int, npd: int, sentence: str
+) -> None:
     """0 healthy, 1 warnings, 2 critical, 3 unknown; with --npd those of its plugins."""
-    with answering(body) as url:
+    with answering(json.dumps(document).encode()) as url:
         ended = run("faults", "--url", url)
         assert (ended.returncode, sentence in ended.stdout) == (code, True), ended.stdout
         problem = run("--url", url, "faults", "--npd")
@@ -146,7 +108,7 @@ def test_an_exporter_with_tls_is_asked(
     )
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(pairs[answers].cert, pairs[answers].key)
-    with answering(json.dumps({**HEALTH, **FAULTS}).encode(), context=context) as url:
+    with answering(json.dumps({**HEALTH, **_document()}).encode(), context=context) as url:
         local = {
             "APP__SERVER__PORT": url.rpartition(":")[2],
             "APP__SERVER__TLS__CERT_FILE": str(chain),
@@ -189,7 +151,7 @@ def test_a_wrong_configuration_is_a_sentence(tmp_path: Path) -> None:
 
 def test_a_verdict_that_cannot_be_written_is_unknown(tmp_path: Path) -> None:
     """On a full disk a critical fault is no warning, and there is no traceback."""
-    with answering(_document(PORT, healthy=False)) as url:
+    with answering(json.dumps(_document(DOWN)).encode()) as url:
         shell = ("sh", "-c", 'exec "$0" "$@" > /dev/full')
         ended = run_program("faults", "--url", url, cwd=tmp_path, under=shell)
     assert ended.returncode == 3
