@@ -8,17 +8,22 @@ from pathlib import Path
 import pytest
 
 from exporter.collectors.gpu.smi.program import Orphans
-from exporter.probes.child import Children, Command, adopted, reap, run_once
+from exporter.probes.child import Children, Command, Finished, adopted, reap, run_once
 
 pytestmark = pytest.mark.system
 
 
-def _python(script: str) -> Command:
-    return Command((sys.executable, "-c", script), {"PATH": "/usr/bin:/bin"})
-
-
 def _shell(script: str) -> Command:
     return Command(("/bin/sh", "-c", script), {"PATH": "/usr/bin:/bin"})
+
+
+async def _ended(
+    children: Children, script: str, timeout_secs: float = 10, limit_bytes: int = 10_000
+) -> Finished:
+    """How a script of the shell ends."""
+    return await run_once(
+        children, _shell(script), timeout_secs=timeout_secs, limit_bytes=limit_bytes
+    )
 
 
 def _is_alive(pid: int) -> bool:
@@ -29,11 +34,17 @@ def _is_alive(pid: int) -> bool:
     return state != "Z"
 
 
+async def _dies(pid: int) -> None:
+    for _ in range(500):
+        if not _is_alive(pid):
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("it is still alive after five seconds")
+
+
 async def test_a_child_that_ends_gives_all_it_said(children: Children) -> None:
     """Output, errors and exit code, and nothing is left running."""
-    finished = await run_once(
-        children, _shell("echo out; echo err >&2; exit 3"), timeout_secs=10, limit_bytes=1000
-    )
+    finished = await _ended(children, "echo out; echo err >&2; exit 3")
     assert (finished.code, finished.output, finished.errors) == (3, b"out\n", b"err\n")
     assert finished.problem is None
     assert children.pids == ()
@@ -71,8 +82,8 @@ async def test_a_child_is_not_read_while_paused(children: Children) -> None:
 
 async def test_a_child_that_ignores_sigterm_is_killed_at_the_timeout(children: Children) -> None:
     """What it said until then is kept, and the process is gone."""
-    command = _shell("trap '' TERM; echo $$; while :; do sleep 1; done")
-    finished = await run_once(children, command, timeout_secs=0.5, limit_bytes=1000)
+    script = "trap '' TERM; echo $$; while :; do sleep 1; done"
+    finished = await _ended(children, script, timeout_secs=0.5)
     assert (finished.code, finished.problem) == (None, "timeout")
     assert not _is_alive(int(finished.output))
     assert children.pids == ()
@@ -81,61 +92,40 @@ async def test_a_child_that_ignores_sigterm_is_killed_at_the_timeout(children: C
 
 async def test_the_whole_group_is_killed(children: Children) -> None:
     """A grandchild does not outlive the timeout."""
-    command = _shell("sleep 1000 & echo $!; wait")
-    finished = await run_once(children, command, timeout_secs=0.5, limit_bytes=1000)
-    grandchild = int(finished.output)
-    for _ in range(200):
-        if not _is_alive(grandchild):
-            break
-        await asyncio.sleep(0.01)
-    assert not _is_alive(grandchild)
+    finished = await _ended(children, "sleep 1000 & echo $!; wait", timeout_secs=0.5)
+    await _dies(int(finished.output))
 
 
 async def test_a_grandchild_that_holds_the_pipe_is_not_waited_for(children: Children) -> None:
     """The child has ended: its answer is there although the pipe stays open."""
-    finished = await asyncio.wait_for(
-        run_once(
-            children,
-            _shell("setsid sleep 5 & echo answer"),
-            timeout_secs=4,
-            limit_bytes=1000,
-        ),
-        timeout=3,
-    )
+    ends = _ended(children, "setsid sleep 5 & echo answer", timeout_secs=4)
+    finished = await asyncio.wait_for(ends, timeout=3)
     assert (finished.code, finished.output, finished.problem) == (0, b"answer\n", None)
 
 
 @pytest.mark.parametrize("stream", ["1", "2"])
 async def test_a_flood_is_cut_at_the_limit(children: Children, stream: str) -> None:
     """A child that prints without end is killed long before its timeout, and we do not grow."""
-    command = _shell(f"yes flooding >&{stream}")
-    finished = await asyncio.wait_for(
-        run_once(children, command, timeout_secs=60, limit_bytes=100_000), timeout=20
-    )
+    ends = _ended(children, f"yes flooding >&{stream}", timeout_secs=60, limit_bytes=100_000)
+    finished = await asyncio.wait_for(ends, timeout=20)
     assert finished.problem == "flood"
     assert len(finished.output) + len(finished.errors) == 100_000
 
 
 async def test_a_cancelled_run_leaves_no_child(children: Children) -> None:
     """Stopping the program while a child runs kills it."""
-    task = asyncio.ensure_future(
-        run_once(children, _shell("sleep 1000"), timeout_secs=100, limit_bytes=10)
-    )
+    task = asyncio.ensure_future(_ended(children, "sleep 1000", timeout_secs=100))
     await asyncio.sleep(0)
     (pid,) = children.pids
     task.cancel()
-    for _ in range(500):
-        if not _is_alive(pid):
-            break
-        await asyncio.sleep(0.01)
-    assert not _is_alive(pid)
+    await _dies(pid)
 
 
 async def test_the_environment_is_built_and_not_inherited(children: Children) -> None:
     """A child sees what it is given and nothing else."""
     os.environ["PRIVATE_TO_THE_PARENT"] = "do not tell"
     try:
-        finished = await run_once(children, _shell("env"), timeout_secs=10, limit_bytes=10_000)
+        finished = await _ended(children, "env")
     finally:
         del os.environ["PRIVATE_TO_THE_PARENT"]
     names = {line.partition(b"=")[0] for line in finished.output.splitlines()}
@@ -148,21 +138,17 @@ def _open_descriptors() -> int:
 
 async def test_descriptors_are_given_back(children: Children) -> None:
     """Fifty children later no more descriptors are open than after the first."""
-    await run_once(children, _shell("echo x"), timeout_secs=10, limit_bytes=10)
+    await _ended(children, "echo x")
     before = _open_descriptors()
     for _ in range(50):
-        await run_once(children, _shell("echo x; exit 1"), timeout_secs=10, limit_bytes=10)
+        await _ended(children, "echo x; exit 1")
     assert _open_descriptors() <= before
 
 
 async def test_children_lead_their_own_session(children: Children) -> None:
     """A signal from the terminal, or to our group, does not reach them."""
-    finished = await run_once(
-        children,
-        _python("import os; print(os.getsid(0) == os.getpid())"),
-        timeout_secs=10,
-        limit_bytes=100,
-    )
+    script = f"{sys.executable} -c 'import os; print(os.getsid(0) == os.getppid())'"
+    finished = await _ended(children, f"{script}; exit")
     assert finished.output == b"True\n"
 
 
