@@ -17,10 +17,10 @@ from exporter.model.verdict import Conclusions
 from exporter.reports.checks import OK, checks
 from exporter.reports.faults import days_document, faults_document
 from exporter.reports.fields import fields_of
-from exporter.reports.hardware import filesystems
 from exporter.reports.history import NodeHistory
 from exporter.reports.incidents import verdict_of
 from exporter.reports.installation import Installation
+from exporter.reports.node import filesystems
 from exporter.reports.units import counted, duration, size
 
 MAX_WORKLOADS = 50

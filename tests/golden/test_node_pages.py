@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from exporter.collectors.everything import FAMILIES
 from exporter.exposition.render import Format, render
 from exporter.model.snapshot import Snapshot
-from exporter.reports.hardware import hardware
+from exporter.reports.node import hardware
 from tests.collectors.whole_node import look_around
 from tests.fakes.host_tree import HostTree, cpu_node, gpu_node, minimal
 

@@ -16,7 +16,7 @@ from exporter.collectors.pcie.devices import PcieReader
 from exporter.config import Devices
 from exporter.model.snapshot import Snapshot
 from exporter.reading.source import SourceAbsent
-from exporter.reports.hardware import hardware
+from exporter.reports.node import hardware
 from tests.collectors.small_node import SmallNode
 from tests.web.serving import snapshot
 
