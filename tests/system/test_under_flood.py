@@ -14,7 +14,7 @@ from tests.fakes.native import build_nvml
 from tests.flood import flooding
 from tests.hostile import HostileNode
 from tests.memory_group import MemoryGroup
-from tests.program import Program, wait_for
+from tests.program import Answer, Program, wait_for
 
 SECS = 3.0
 MIB = 1024 * 1024
@@ -50,12 +50,11 @@ def _is_untroubled(program: Program) -> None:
 def _faults(program: Program) -> list[str]:
     """Return the rules of the faults, as soon as the flood leaves room for a document."""
 
-    def look() -> list[str] | None:
+    def look() -> Answer | None:
         answer = program.get("/faults")
-        is_there = answer.status == 200
-        return [fault["rule"] for fault in answer.document["faults"]] if is_there else None
+        return answer if answer.status == 200 else None
 
-    return wait_for(look, "/faults")
+    return [fault["rule"] for fault in wait_for(look, "/faults").document["faults"]]
 
 
 @pytest.mark.parametrize(
