@@ -2,10 +2,26 @@
 
 import os
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
+
 GROUPS = Path("/sys/fs/cgroup")
+
+
+@contextmanager
+def limited_memory(limit_bytes: int) -> Iterator["MemoryGroup"]:
+    """A group with this limit, for as long as the block lasts; skips where none can be made."""
+    try:
+        group = MemoryGroup(limit_bytes)
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error.strerror}")
+    try:
+        yield group
+    finally:
+        group.close()
 
 
 class MemoryGroup:

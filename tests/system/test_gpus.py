@@ -11,7 +11,6 @@ import pytest
 from bench.crashes import SMI_LOSSES, by_index, down_by_faults, gpus_of
 from bench.troubles import live_schedule
 from tests.collectors.gpu.trouble_schedules import schedule
-from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import CAPTURE, GpuNode
 from tests.program import Program, wait_for
@@ -20,12 +19,6 @@ TTL_SECS = 4.0
 QUICK_SECS = 0.1
 SHORT = {"timeout_secs": 0.3, "cache_ttl_secs": TTL_SECS, "dynamic_ttl_secs": TTL_SECS}
 PATHS = ("/metrics", "/health", "/healthz", "/ready", "/node", "/metrics/json", "/")
-
-
-@pytest.fixture
-def node(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> GpuNode:
-    """A node with eight well cards."""
-    return GpuNode(tmp_path, nvml, nvidia_smi)
 
 
 def _ages(page: str) -> list[float]:

@@ -1,33 +1,19 @@
 """The real program where memory is short: in a control group of 128 MiB."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.attacks import HALF, at_once, connect, deaf_client, is_closed, scrape, send_garbage
 from tests.fakes.nvml_library import NvmlLibrary
-from tests.memory_group import MemoryGroup
+from tests.memory_group import limited_memory
 from tests.program import Program
 
 LIMIT_BYTES = 128 * 1024 * 1024
 CAPTURE = "h100x8.scenario"
 
 
-@pytest.fixture
-def memory_group() -> Iterator[MemoryGroup]:
-    """A group of 128 MiB; skipped where none can be made."""
-    try:
-        group = MemoryGroup(LIMIT_BYTES)
-    except OSError as error:
-        pytest.skip(f"no control group can be made here: {error.strerror}")
-    yield group
-    group.close()
-
-
-def test_an_attack_in_128_mib(tmp_path: Path, nvml: NvmlLibrary, memory_group: MemoryGroup) -> None:
+def test_an_attack_in_128_mib(tmp_path: Path, nvml: NvmlLibrary) -> None:
     """Eight GPUs, a driver that leaks, slow clients and garbage: nothing is ever killed."""
     nvml.say("nvmlDeviceGetPowerUsage = leak 262144", capture=CAPTURE)
     marker = tmp_path / "driver"
@@ -37,7 +23,10 @@ def test_an_attack_in_128_mib(tmp_path: Path, nvml: NvmlLibrary, memory_group: M
         "gpu": {"driver_markers": [str(marker)]},
         "server": {"request_timeout_secs": 1.0},
     }
-    with Program(tmp_path / "run", changes, environment=nvml.environment) as program:
+    with (
+        limited_memory(LIMIT_BYTES) as memory_group,
+        Program(tmp_path / "run", changes, environment=nvml.environment) as program,
+    ):
         memory_group.take(program.process.pid)
         program.page_with("hw_gpu_temperature_celsius")
 

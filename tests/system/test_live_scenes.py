@@ -1,7 +1,6 @@
 """Five scenes at once in real time: the program as it is installed, and what an operator reads."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,6 @@ PLAYED: dict[str, Scene] = {it.rule: it for it in scenes() if it.id in {*ROOTS, 
 LONGEST_SECS = 8 * INTERVAL_SECS
 
 
-@pytest.fixture
-def log(short_path: Path) -> Iterator[KernelLog]:
-    """The kernel log of the node."""
-    log = KernelLog(short_path / "kmsg")
-    yield log
-    log.close()
-
-
 class LiveNode(GpuNode):
     """A node whose files, GPUs and kernel log change as scenes say."""
 
@@ -38,11 +29,7 @@ class LiveNode(GpuNode):
         super().__init__(folder, nvml, smi)
         self.log, self.tree = log, healthy_node(folder / "node")
         self.sections = {
-            "sources": {
-                "proc_root": str(self.tree.proc),
-                "sys_root": str(self.tree.sys),
-                "host_root": str(self.tree.host),
-            },
+            "sources": self.tree.roots,
             "kernel_log": {"enabled": True, "path": str(log.path)},
             "node_conditions": {"enabled": True, "dry_run": True},
         }
@@ -60,9 +47,11 @@ class LiveNode(GpuNode):
 
 
 @pytest.fixture
-def node(short_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi, log: KernelLog) -> LiveNode:
+def node(
+    short_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi, kernel_log: KernelLog
+) -> LiveNode:
     """A node that is well."""
-    return LiveNode(short_path, nvml, nvidia_smi, log)
+    return LiveNode(short_path, nvml, nvidia_smi, kernel_log)
 
 
 def _incidents(program: Program) -> dict[str, dict[str, Any]]:

@@ -4,7 +4,6 @@ import html
 import json
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,27 +46,17 @@ TEXT, HTML = "text/plain", "text/html"
 
 
 @pytest.fixture
-def log(short_path: Path) -> Iterator[KernelLog]:
-    """The kernel log of the node."""
-    log = KernelLog(short_path / "kmsg")
-    yield log
-    log.close()
-
-
-@pytest.fixture
-def node(short_path: Path, log: KernelLog, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> GpuNode:
+def node(
+    short_path: Path, kernel_log: KernelLog, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi
+) -> GpuNode:
     """Eight GPUs: three are given to pods, a batch job runs on another."""
     tree = gpu_node(short_path / "n")
     tree.remove("/proc/mdstat")  # it tells of an array that has lost a disk
     tree.write(host_proc.process(JOB_PID, "python", JOB))
     node = GpuNode(short_path, nvml, nvidia_smi)
     node.sections = {
-        "sources": {
-            "proc_root": str(tree.proc),
-            "sys_root": str(tree.sys),
-            "host_root": str(tree.host),
-        },
-        "kernel_log": {"enabled": True, "path": str(log.path)},
+        "sources": tree.roots,
+        "kernel_log": {"enabled": True, "path": str(kernel_log.path)},
         "node_conditions": {"enabled": True, "interval_secs": 1},
     }
     nvml.say(*CARDS, capture=CAPTURE)
@@ -76,7 +65,9 @@ def node(short_path: Path, log: KernelLog, nvml: NvmlLibrary, nvidia_smi: Nvidia
 
 
 @pytest.mark.parametrize("staged", STAGED)
-def test_every_place_says_the_same_of_a_fault(staged: str, node: GpuNode, log: KernelLog) -> None:
+def test_every_place_says_the_same_of_a_fault(
+    staged: str, node: GpuNode, kernel_log: KernelLog
+) -> None:
     """What is broken, whose it is and what to do are the same sentences wherever one looks."""
     lines, kernel_line, named = STAGED[staged]
     socket = node.folder / "n/root" / SOCKET
@@ -84,7 +75,7 @@ def test_every_place_says_the_same_of_a_fault(staged: str, node: GpuNode, log: K
         program.page_with('container="slurm/job_1009"')
         program.page_with('pod="notebook-0"')
         if kernel_line:
-            log.say(kernel_line)
+            kernel_log.say(kernel_line)
         node.nvml.say(*CARDS, *lines, capture=CAPTURE)
         until = time.monotonic() + PATIENCE_SECS
         while (silent := _silent(program, named)) and time.monotonic() < until:

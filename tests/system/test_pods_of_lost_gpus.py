@@ -3,14 +3,12 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exporter.collectors.workloads.kubelet import SOCKET
-from exporter.collectors.workloads.processes import pid_scope
 from tests.collectors.workloads.kubelet import claim_response, list_response, serving
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.program import Program, wait_for
@@ -31,16 +29,6 @@ CLAIMED = claim_response(
 ) + claim_response(
     "ml", "notebook-0", "main", ("gpu.nvidia.com", "gpu-1", "k8s.gpu.nvidia.com/device=gpu-1")
 )
-
-
-@pytest.fixture
-def process() -> Iterator["subprocess.Popen[bytes]"]:
-    """A process of this machine that the driver names."""
-    if not pid_scope(Path("/proc")).is_certain:
-        pytest.skip("this is not the host's process-id namespace")
-    with subprocess.Popen(["sleep", "60"]) as process:
-        yield process
-        process.kill()
 
 
 def _program(folder: Path, short_path: Path, nvml: NvmlLibrary) -> Program:
@@ -71,17 +59,17 @@ def test_the_pod_of_a_lost_gpu_is_named(
     tmp_path: Path,
     short_path: Path,
     nvml: NvmlLibrary,
-    process: "subprocess.Popen[bytes]",
+    sleeper: "subprocess.Popen[bytes]",
     *,
     has_process: bool,
     given: bytes,
 ) -> None:
     """By device plugin or DRA, with a process or without, the pod that has the GPU is named."""
     with serving(short_path / SOCKET, given), _program(tmp_path, short_path, nvml) as program:
-        used = f"device.0.compute_processes = {process.pid}:{2**30}"
+        used = f"device.0.compute_processes = {sleeper.pid}:{2**30}"
         nvml.say(*CARDS, *([used] if has_process else []))
         program.page_with('pod="train-0"')
-        process.kill()
+        sleeper.kill()
         nvml.say(*CARDS, LOST)
         lost = wait_for(lambda: _fault(program, "gpu_lost"), "the fault")
         workloads = [it["hw_id"] for it in lost["affected"] if it["hw_type"] == "workload"]
@@ -97,15 +85,15 @@ def test_the_pod_of_a_lost_gpu_is_named(
 
 
 def test_the_job_of_a_lost_gpu_is_named_without_a_kubelet(
-    tmp_path: Path, short_path: Path, nvml: NvmlLibrary, process: "subprocess.Popen[bytes]"
+    tmp_path: Path, short_path: Path, nvml: NvmlLibrary, sleeper: "subprocess.Popen[bytes]"
 ) -> None:
     """A process that ended with the GPU is affected by its loss, by its name and its workload."""
     with _program(tmp_path, short_path, nvml) as program:
-        nvml.say(*CARDS, f"device.0.compute_processes = {process.pid}:{2**30}")
+        nvml.say(*CARDS, f"device.0.compute_processes = {sleeper.pid}:{2**30}")
         program.page_with("hw_gpu_workload_info{")
-        process.kill()
+        sleeper.kill()
         nvml.say(*CARDS, LOST)
         lost = wait_for(lambda: _fault(program, "gpu_lost"), "the fault")
         names = {it["hw_type"]: it["hw_name"] for it in lost["affected"]}
-        assert names["process"] == f"sleep ({process.pid})"
+        assert names["process"] == f"sleep ({sleeper.pid})"
         assert names["workload"]

@@ -3,13 +3,11 @@
 import asyncio
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exporter.collectors.workloads.processes import pid_scope
 from tests.fakes.mps import LIMITS, MpsDaemon, control_program
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.program import Program
@@ -22,14 +20,10 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only a daemon of root
 
 
 @pytest.fixture
-def client(nvml: NvmlLibrary) -> Iterator["subprocess.Popen[bytes]"]:
+def client(nvml: NvmlLibrary, sleeper: "subprocess.Popen[bytes]") -> "subprocess.Popen[bytes]":
     """A process of this machine that the driver names as a client of MPS."""
-    if not pid_scope(Path("/proc")).is_certain:
-        pytest.skip("this is not the host's process-id namespace")
-    with subprocess.Popen(["sleep", "600"]) as process:
-        nvml.say(*CARD, f"mps_processes = {process.pid}:{3 * 2**30}", "compute_processes =")
-        yield process
-        process.kill()
+    nvml.say(*CARD, f"mps_processes = {sleeper.pid}:{3 * 2**30}", "compute_processes =")
+    return sleeper
 
 
 def _start(folder: Path, nvml: NvmlLibrary, short_path: Path) -> Program:

@@ -5,24 +5,15 @@ import shutil
 import signal
 import socket
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from bench.crashes import by_index
 from tests.fakes.fuse import StuckFiles
-from tests.fakes.nvml_library import NvmlLibrary
-from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import CAPTURE, GpuNode
 from tests.program import exchange, wait_for
 
 XID = "hw_gpu_xid_errors_total"
-
-
-@pytest.fixture
-def node(tmp_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> GpuNode:
-    """A node with eight well cards."""
-    return GpuNode(tmp_path, nvml, nvidia_smi)
 
 
 def test_an_xid_is_on_the_page_at_once(node: GpuNode) -> None:

@@ -1,7 +1,6 @@
 """The real program under floods: thousands of clients at once, a thousand new ones a second."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from tests.fakes.fixtures import built
 from tests.fakes.native import build_nvml
 from tests.flood import flooding
 from tests.hostile import HostileNode
-from tests.memory_group import MemoryGroup
+from tests.memory_group import limited_memory
 from tests.program import Answer, Program, wait_for
 
 SECS = 3.0
@@ -89,25 +88,17 @@ def test_documents_of_ten_thousand_processes_stop_nobody(tmp_path: Path) -> None
         assert 'backend="nvml",reason="ok"' in page
 
 
-@pytest.fixture
-def memory_group() -> Iterator[MemoryGroup]:
-    """A group of 256 MiB; skipped where none can be made."""
-    try:
-        group = MemoryGroup(LIMIT_BYTES)
-    except OSError as error:
-        pytest.skip(f"no control group can be made here: {error.strerror}")
-    yield group
-    group.close()
-
-
-def test_a_flood_of_tls_handshakes_in_256_mib(tmp_path: Path, memory_group: MemoryGroup) -> None:
+def test_a_flood_of_tls_handshakes_in_256_mib(tmp_path: Path) -> None:
     """Handshakes that are closed, reset, half and slow, a thousand a second: nothing is killed."""
     pair = Authority(tmp_path).sign("server")
     environment = {
         "APP__SERVER__TLS__CERT_FILE": str(pair.cert),
         "APP__SERVER__TLS__KEY_FILE": str(pair.key),
     }
-    with Program(tmp_path / "run", SETTINGS, environment=environment) as program:
+    with (
+        limited_memory(LIMIT_BYTES) as memory_group,
+        Program(tmp_path / "run", SETTINGS, environment=environment) as program,
+    ):
         memory_group.take(program.process.pid)
         program.first_page()
         with flooding("greeting", program.port, 5000, 1000.0, SECS + 30):

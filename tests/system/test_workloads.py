@@ -2,13 +2,9 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from exporter.collectors.workloads.processes import pid_scope
 from tests.collectors.node_tree import NodeTree
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.program import Program, wait_for
@@ -25,16 +21,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "metrics": {"collect_interval_secs": 0.2},
     "processes": {"per_pid": True},
 }
-
-
-@pytest.fixture
-def sleeper() -> Iterator["subprocess.Popen[bytes]"]:
-    """A process of this machine that the driver will name."""
-    if not pid_scope(Path("/proc")).is_certain:
-        pytest.skip("this is not the host's process-id namespace")
-    with subprocess.Popen(["sleep", "600"]) as process:
-        yield process
-        process.kill()
 
 
 def test_a_process_is_named_while_it_lives(
