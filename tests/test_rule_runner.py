@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pytest
 
-from exporter.blocking import DaemonThreads
+from exporter.blocking import CallBlocking, DaemonThreads
 from exporter.collectors import chosen
 from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
@@ -34,11 +34,6 @@ async def at_once(function: Callable[[], T]) -> T:
     return function()
 
 
-def call(function: Callable[[], T]) -> Awaitable[T]:
-    """The same as an awaitable, as the program has it."""
-    return at_once(function)
-
-
 def config(folder: Path, **more: object) -> Config:
     """A configuration that keeps its state here."""
     (folder / "proc/sys/kernel/random").mkdir(parents=True, exist_ok=True)
@@ -60,9 +55,9 @@ def snapshot(now: float, *oopses: float) -> Snapshot:
     return Snapshot("n", 1, 1e9 + now, now, 0.1, readings={KernelLog: log})
 
 
-def judging(made: Config) -> RuleRunner:
-    """The judge of this configuration."""
-    return RuleRunner(made, EVERYTHING, call, stopwatch=lambda: 0.0)
+def judging(made: Config, how: CallBlocking = at_once) -> RuleRunner:
+    """The judge of this configuration, which calls functions that may block in this way."""
+    return RuleRunner(made, EVERYTHING, how, stopwatch=lambda: 0.0)
 
 
 async def test_a_fault_is_kept_over_a_restart(tmp_path: Path) -> None:
@@ -82,7 +77,7 @@ def test_a_disk_that_hangs_delays_no_silence(tmp_path: Path) -> None:
         def hang(function: Callable[[], T]) -> Awaitable[T]:  # noqa: ARG001 - as CallBlocking
             return asyncio.get_running_loop().create_future()
 
-        runner = RuleRunner(config(tmp_path), EVERYTHING, hang, stopwatch=lambda: 0.0)
+        runner = judging(config(tmp_path), hang)
         wanted = {"for": "2h", "reason": "swap the disk"}
         made, is_kept = await runner.silence(wanted, Conclusions(), 1e9)
         assert (runner.silences(1e9), is_kept) == ((made,), False)
@@ -218,7 +213,7 @@ async def test_the_event_loop_does_not_judge(tmp_path: Path) -> None:
         return threads(noted)
 
     made = replace(config(tmp_path), state=State())  # nothing is written
-    judge = RuleRunner(made, EVERYTHING, call, stopwatch=lambda: 0.0)
+    judge = judging(made, call)
     assert (await judge.conclude(snapshot(100.0, 90.0))).active
     assert seen
     assert threading.get_ident() not in seen
@@ -227,7 +222,7 @@ async def test_the_event_loop_does_not_judge(tmp_path: Path) -> None:
 async def test_what_is_said_during_a_write_is_written_before_the_end(tmp_path: Path) -> None:
     """A fault that is found while the disk is slow is kept when the program is stopped then."""
     made, slow_write = config(tmp_path), Gate(2)
-    judge = RuleRunner(made, EVERYTHING, slow_write, stopwatch=lambda: 0.0)
+    judge = judging(made, slow_write)
     await judge.conclude(snapshot(100.0, 90.0))
     await asyncio.sleep(0)
     await judge.conclude(snapshot(101.0, 90.0, 100.5))
@@ -241,7 +236,7 @@ async def test_what_is_said_during_a_write_is_written_before_the_end(tmp_path: P
 async def test_what_waits_for_a_slow_write_is_not_forgotten(tmp_path: Path) -> None:
     """A judgement without anything new does not drop what one before it left to be written."""
     slow_write = Gate(2)
-    judge = RuleRunner(config(tmp_path), EVERYTHING, slow_write, stopwatch=lambda: 0.0)
+    judge = judging(config(tmp_path), slow_write)
     await judge.conclude(snapshot(100.0, 90.0))
     await asyncio.sleep(0)
     await judge.conclude(snapshot(101.0, 90.0, 100.5))
@@ -254,7 +249,7 @@ async def test_what_waits_for_a_slow_write_is_not_forgotten(tmp_path: Path) -> N
 async def test_what_is_being_judged_at_the_end_is_written(tmp_path: Path) -> None:
     """A fault that is found after nobody waits for it any more is kept for the next process."""
     slow_judgement = Gate(1)
-    judge = RuleRunner(config(tmp_path), EVERYTHING, slow_judgement, stopwatch=lambda: 0.0)
+    judge = judging(config(tmp_path), slow_judgement)
     waiting = asyncio.ensure_future(judge.conclude(snapshot(100.0, 90.0)))
     await asyncio.sleep(0)
     waiting.cancel()
@@ -315,7 +310,7 @@ async def test_without_a_folder_nothing_is_written(tmp_path: Path) -> None:
         return function()
 
     made = replace(config(tmp_path), state=State())
-    judge = RuleRunner(made, EVERYTHING, counted, stopwatch=lambda: 0.0)
+    judge = judging(made, counted)
     assert (await judge.conclude(snapshot(100.0, 90.0))).active
     await judge.close()
     assert calls == 1
@@ -333,7 +328,7 @@ async def test_a_judgement_that_fails_writes_nothing(tmp_path: Path, error: Base
             raise errors.pop()
         return function()
 
-    judge = RuleRunner(config(tmp_path), EVERYTHING, fails_once, stopwatch=lambda: 0.0)
+    judge = judging(config(tmp_path), fails_once)
     with pytest.raises(type(error)):
         await judge.conclude(snapshot(100.0, 90.0))
     await judge.close()
@@ -355,7 +350,7 @@ def test_the_end_waits_a_moment_for_a_disk(
     async def scenario() -> float:
         loop = asyncio.get_running_loop()
         slow_write = Gate(2)
-        judge = RuleRunner(config(tmp_path), EVERYTHING, slow_write, stopwatch=lambda: 0.0)
+        judge = judging(config(tmp_path), slow_write)
         await judge.conclude(snapshot(100.0, 90.0))
         loop.call_later(opens_after, slow_write.opened.set)
         await judge.close()
