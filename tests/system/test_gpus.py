@@ -38,16 +38,6 @@ def _fastest_secs(program: Program, path: str) -> float:
     return min(took)
 
 
-def test_eight_cards_are_on_the_page(node: GpuNode) -> None:
-    """A well node shows every card by NVML, fresh."""
-    with node.start(**SHORT) as program:
-        page = program.page_with('backend="nvml",reason="ok"').text
-        assert page.count("\nhw_gpu_up{") == 8
-        assert page.count("\nhw_gpu_temperature_celsius{") == 8
-        assert program.get("/node").document["gpu_count"] == 8
-        assert program.stop()[0] == 0
-
-
 @pytest.mark.parametrize("is_on", [False, True])
 def test_thresholds_of_the_thermal_margin_are_shown_on_demand(
     node: GpuNode, *, is_on: bool
