@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from tests.test_house import ENGINE
+from tools.tables import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "exporter"
 DEFAULT = """
 import sys

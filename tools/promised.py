@@ -1,12 +1,11 @@
 """The names of metric families that are promised: a list that grows by itself and never shrinks."""
 
 import re
-from pathlib import Path
 
 from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import Family
+from tools.tables import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 LIST = "tests/golden/promised.txt"
 STABILITY = ROOT / "docs/stability.md"
 

@@ -29,7 +29,8 @@ from typing import Any, NoReturn
 
 from aiohttp import web
 
-from tools.sizing import FIGURES, ROOT, size_of
+from tools.sizing import FIGURES, size_of
+from tools.tables import ROOT
 
 KIND, SICK = "node with 8 GPUs", "sick node"
 SETTLING_SECS = 20.0

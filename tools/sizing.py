@@ -3,10 +3,10 @@
 import gzip
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools.tables import ROOT
+
 CHOICES = ROOT / "tools/ways.md"
 FIGURES = ROOT / "bench/results/scale.json"
 NODES = (10, 1_000, 10_000, 100_000)

@@ -3,11 +3,8 @@
 import json
 import re
 import shutil
-import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -15,32 +12,14 @@ import tomli
 
 from tests.fakes.container import Container, running
 from tests.fakes.image import Image
+from tests.fakes.pods import Pod
+from tests.fakes.prometheus import free_port
+from tests.program import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 PIN = re.compile(
     r"^(\S+)==(\S+)(?: ; \S.*?)?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE
 )
 MAX_BYTES_OVER_BASE = 150 * 1024 * 1024
-
-
-def _free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
-
-
-def _read(url: str, secs: float = 15.0) -> str:
-    deadline = time.monotonic() + secs
-    while True:
-        try:
-            with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310 - loopback
-                body: bytes = answer.read()
-                return body.decode()
-        except (urllib.error.URLError, ConnectionError):
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
 
 
 def _healthcheck(image: Image, pid: int, port: int) -> int:
@@ -56,7 +35,7 @@ def _healthcheck(image: Image, pid: int, port: int) -> int:
 
 def test_it_runs_as_nobody_on_a_read_only_root(image: Image, tmp_path: Path) -> None:
     """The page answers, nothing is privileged, nothing is written, and SIGTERM ends it in 2 s."""
-    port = _free_port()
+    port = free_port()
     uid, gid = str(image.config["User"]).split(":")
     container = Container(
         image.root,
@@ -67,8 +46,9 @@ def test_it_runs_as_nobody_on_a_read_only_root(image: Image, tmp_path: Path) -> 
         log=tmp_path / "log",
     )
     with running(container) as box:
-        page = _read(f"http://127.0.0.1:{port}/metrics", 15)
-        ready = json.loads(_read(f"http://127.0.0.1:{port}/ready"))
+        pod = Pod(box, port, tmp_path / "log")
+        page = pod.page("hw_memory_total_bytes")
+        ready = json.loads(pod.read("/ready"))
         status = box.status()
         healthy = _healthcheck(image, box.main_pid(), port)
         began = time.monotonic()

@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 
 from tests.fakes import container
+from tests.program import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 CACHE = ROOT / ".cache/image"
 BASE = "localhost/hw-exporter-test-base"
 IMAGE = "localhost/hw-exporter-test"

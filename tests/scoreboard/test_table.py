@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.program import ROOT
 from tests.scoreboard.table import FOLDER, TOPICS, Case, cases, function_of, summary, verdict
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 CASE = Case("a", "It breaks.", "Nothing.", "It goes on.", ("t.py::one", "t.py::two"))
 
 

@@ -3,11 +3,11 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.program import ROOT
+
 STARTED_BY_HAND = re.compile(r"\$\(BIN\)/python -m ((?:bench|tools)[\w.]*)")
 TOOLS = sorted(set(STARTED_BY_HAND.findall((ROOT / "Makefile").read_text("utf-8"))))
 

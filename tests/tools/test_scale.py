@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from tools.sizing import FIGURES, ROOT
+from tools.sizing import FIGURES
+from tools.tables import ROOT
 
 pytestmark = pytest.mark.system
 
