@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.fakes.prometheus import alertmanager, prometheus_of, why_not
+from tests.fakes.prometheus import alertmanager, needs, prometheus_of
 from tests.program import ROOT, Program, wait_for
 
 FOLDER = ROOT / "deploy/compose"
@@ -19,12 +19,11 @@ SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((FOLDER / "compose.yml").re
     "services"
 ]
 PROVISIONING = "/etc/grafana/provisioning"
-MISSING = why_not("prometheus", "promtool", "prometheus-alertmanager", "amtool")
 DEFAULT = re.compile(r"\$\{\w+:-(.*?)\}")  # a variable of compose that is not set
 OWN_EXPRESSIONS = "__expr__"  # what Grafana computes itself
 PATIENCE_SECS = 120.0
 
-needs_prometheus = pytest.mark.skipif(MISSING is not None, reason=f"{MISSING}")
+needs_prometheus = needs("prometheus", "promtool", "prometheus-alertmanager", "amtool")
 
 
 def _mounts(service: str) -> dict[str, Path]:

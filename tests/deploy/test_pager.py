@@ -24,7 +24,7 @@ from tests.fakes.pager import (
     silence_replay,
     twice_replay,
 )
-from tests.fakes.prometheus import RULES, why_not
+from tests.fakes.prometheus import RULES, needs
 from tests.fakes.promtool import (
     gives,
     input_series,
@@ -38,11 +38,10 @@ from tests.fakes.promtool import (
 LONGEST_SECS = 900
 SILENT_SECS = 240
 LONGEST_IN_REAL_TIME_SECS = 720
-NEEDED = ("prometheus", "prometheus-alertmanager")
 FABRIC, NODES_OF_FABRIC = "fabric", 20
 CASES = {case.name: case for case in RECORDINGS}
 
-pytestmark = pytest.mark.skipif(why_not(*NEEDED) is not None, reason=f"{why_not(*NEEDED)}")
+pytestmark = needs("prometheus", "prometheus-alertmanager")
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from tests.documentation.blocks import (
 )
 from tests.documentation.table import FILES, MORE, NOT_TRIED, TRIED, Place
 from tests.documentation.trying import Reader, beside_programs
-from tests.fakes.prometheus import why_not
+from tests.fakes.promtool import needs_promtool
 from tests.program import ROOT
 
 COMMANDS = {
@@ -123,7 +123,7 @@ def test_json_is_json(block: Block) -> None:
 PROMETHEUS_FILES = {"scrape_configs": ("config", "--syntax-only"), "groups": ("rules",)}
 
 
-@pytest.mark.skipif(why_not("promtool") is not None, reason="promtool is not installed")
+@needs_promtool
 @pytest.mark.parametrize("block", _of("yaml"), ids=lambda block: block.page)
 @pytest.mark.system
 def test_yaml_is_what_its_reader_takes(block: Block, tmp_path: Path) -> None:

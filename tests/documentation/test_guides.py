@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.documentation.blocks import PAGES, blocks
-from tests.fakes.prometheus import why_not
+from tests.fakes.promtool import needs_promtool
 from tests.program import ROOT
 
 KUBERNETES = ROOT / "deploy/kubernetes"
@@ -33,7 +33,7 @@ def test_every_page_is_listed() -> None:
 
 
 @pytest.mark.system
-@pytest.mark.skipif(why_not("promtool") is not None, reason="promtool is not installed")
+@needs_promtool
 def test_queries_in_the_pages_are_well_formed(tmp_path: Path) -> None:
     """Every query of the guide for migration, and of the other pages, is accepted by promtool."""
     text = (ROOT / "docs/migration.md").read_text()

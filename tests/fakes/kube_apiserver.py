@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.manifests import Manifest
-from tests.fakes.prometheus import free_port, why_not
+from tests.fakes.prometheus import free_port, running, why_not
 from tests.program import wait_for
 
 ADMIN = "the-token-of-the-administrator"
@@ -116,10 +116,7 @@ def kube_apiserver(folder: Path) -> Iterator[KubeApiServer]:
     }
     with ExitStack() as stack:
         for name, command in commands.items():
-            log = stack.enter_context((folder / f"{name}.log").open("wb"))
-            process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-            stack.callback(process.wait)
-            stack.callback(process.kill)
+            stack.enter_context(running(command, folder / f"{name}.log"))
         api = KubeApiServer(port, folder)
 
         def is_ready() -> bool:

@@ -16,6 +16,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from tests.fakes.native import CACHE, fingerprint
+from tests.fakes.prometheus import running
 from tests.program import wait_for
 
 SOURCES = Path(__file__).parent / "otel"
@@ -103,14 +104,9 @@ def collector(program: Path, folder: Path, port: int) -> Iterator[Collector]:
     }
     config.write_text(yaml.safe_dump(settings))
     command = [str(program / PROGRAM), "--config", str(config)]
-    with (folder / "collector.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-    try:
+    with running(command, folder / "collector.log"):
         wait_for(lambda: _listens(port), "the Collector to listen")
         yield Collector(port, written)
-    finally:
-        process.kill()
-        process.wait()
 
 
 def _listens(port: int) -> bool:

@@ -3,7 +3,6 @@
 import gzip
 import http.server
 import ssl
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from tests.fakes.certificates import KeyPair
+from tests.serving import serving
 
 Sample = tuple[str, tuple[tuple[str, str], ...]]
 """A name, and labels in the order of their names."""
@@ -108,9 +108,5 @@ def receiving(pair: KeyPair | None = None) -> Iterator[Receiver]:
         server.socket = context.wrap_socket(server.socket, server_side=True)
     scheme = "http" if pair is None else "https"
     found.url = f"{scheme}://127.0.0.1:{server.server_port}/v1/metrics"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(server):
         yield found
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -4,15 +4,12 @@ Time runs faster: one second stands for many, in the scrapes, in the waits of th
 those of Alertmanager alike.
 """
 
-import http.server
 import json
 import re
-import subprocess
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -41,11 +38,12 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from tests.corpus.cases import Case
 from tests.corpus.scoring import fits
-from tests.fakes.prometheus import RULES, Prometheus, free_port, prometheus_of
+from tests.fakes.prometheus import RULES, Prometheus, alertmanager, prometheus_of, settings_of
 from tests.fakes.promtool import METRIC
 from tests.fakes.virtual_node import EPOCH, demo_node
 from tests.faults.conclusions import CONCLUSIONS
 from tests.program import wait_for
+from tests.serving import replying
 
 SPEED = 15
 """Recorded seconds in one second."""
@@ -283,9 +281,10 @@ def _notifications(
     with ExitStack() as stack:
         clock = _Clock()
         pages = _Nodes(replays, clock)
-        nodes = stack.enter_context(_serving(pages))
-        receiver = stack.enter_context(_serving(_Receiver(got, clock)))
-        manager = stack.enter_context(_alertmanager(folder, receiver))
+        nodes = stack.enter_context(replying(pages.answer))
+        receiver = stack.enter_context(replying(_Receiver(got, clock).answer))
+        url = stack.enter_context(alertmanager(folder, _routes(folder, receiver)))
+        manager = url.removeprefix("http://")
         servers = stack.enter_context(start(folder, nodes, manager, replays))
         wait_for(lambda: _scraped(servers) == len(replays), "the first scrapes", 60)
         clock.begin()
@@ -387,36 +386,6 @@ def _place(alert: Mapping[str, Any]) -> str:
     return str(alert["labels"].get("node") or alert["labels"]["cluster"])
 
 
-@contextmanager
-def _serving(handler: "_Nodes | _Receiver") -> Iterator[str]:
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self._reply(b"")
-
-        def do_POST(self) -> None:
-            self._reply(self.rfile.read(int(self.headers["Content-Length"])))
-
-        def _reply(self, body: bytes) -> None:
-            answer = handler.answer(self.path, body)
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            with suppress(BrokenPipeError):  # who asked did not wait
-                self.wfile.write(answer)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called
-            """Say nothing."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 def quicker(text: str) -> str:
     """The same rules or routes with every wait shortened as time is."""
 
@@ -427,23 +396,17 @@ def quicker(text: str) -> str:
     return _WAIT.sub(shorter, text)
 
 
-@contextmanager
-def _alertmanager(folder: Path, receiver: str) -> Iterator[str]:
+def _routes(folder: Path, receiver: str) -> Path:
+    """The shipped routes in a file of this folder, with a receiver at this address."""
     folder.mkdir(parents=True, exist_ok=True)
     config = yaml.safe_load(quicker((RULES / "alertmanager.yml").read_text()))
     hook = {"url": f"http://{receiver}/", "send_resolved": True}
     for each in config["receivers"]:
         if each["name"] == "on-call":
             each["webhook_configs"] = [hook]
-    (folder / "alertmanager.yml").write_text(yaml.safe_dump(config))
-    address = f"127.0.0.1:{free_port()}"
-    command = (
-        *("prometheus-alertmanager", f"--config.file={folder}/alertmanager.yml"),
-        *(f"--storage.path={folder}/manager", f"--web.listen-address={address}"),
-        "--cluster.listen-address=",
-    )
-    with _running(command, folder / "alertmanager.log"):
-        yield address
+    file = folder / "alertmanager.yml"
+    file.write_text(yaml.safe_dump(config))
+    return file
 
 
 def paths_at(address: str) -> list[dict[str, Any]]:
@@ -460,33 +423,13 @@ def _prometheus(
     folder: Path, nodes: str, manager: str, replays: Iterable[Replay]
 ) -> Iterator[Sequence[Prometheus]]:
     (folder / "alerts.yml").write_text(quicker((RULES / "alerts.yml").read_text()))
-    config = {
-        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-        "rule_files": [str(RULES / "recording.yml"), str(folder / "alerts.yml")],
-        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [manager]}]}]},
-        "scrape_configs": [
-            {
-                "job_name": "hw-exporter",
-                "honor_labels": True,
-                "static_configs": [
-                    {"targets": [it.name], "labels": {"cluster": it.cluster or it.name}}
-                    for it in replays
-                ],
-                "relabel_configs": paths_at(nodes),
-            }
-        ],
-    }
+    targets = [
+        {"targets": [it.name], "labels": {"cluster": it.cluster or it.name}} for it in replays
+    ]
+    rules = (RULES / "recording.yml", folder / "alerts.yml")
+    config = settings_of(rules, {"hw-exporter": targets})
+    config["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [manager]}]}]}
+    config["scrape_configs"][0]["relabel_configs"] = paths_at(nodes)
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
     with prometheus_of(folder / "prometheus.yml", folder) as found:
         yield [found]
-
-
-@contextmanager
-def _running(command: Sequence[str], log_file: Path) -> Iterator[None]:
-    with log_file.open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()

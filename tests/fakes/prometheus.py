@@ -7,11 +7,12 @@ import socket
 import subprocess
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.program import ROOT, wait_for
@@ -34,6 +35,12 @@ def why_not(*programs: str) -> str | None:
     """Which of the programs is not installed; None when all are."""
     missing = [program for program in programs if shutil.which(program) is None]
     return f"{', '.join(missing)} not installed" if missing else None
+
+
+def needs(*programs: str) -> pytest.MarkDecorator:
+    """Skip the test where one of the programs is not installed."""
+    missing = why_not(*programs)
+    return pytest.mark.skipif(missing is not None, reason=f"{missing}")
 
 
 class Prometheus:
@@ -83,20 +90,25 @@ def prometheus(folder: Path, targets: Sequence[str], scrape: str = "1s") -> Iter
     folder.mkdir(parents=True, exist_ok=True)
     alerts = SECS_FOR_MINUTES.sub(r"\g<1>1s", (RULES / "alerts.yml").read_text())
     (folder / "alerts.yml").write_text(alerts)
-    config = {
-        "global": {"scrape_interval": scrape, "evaluation_interval": "1s"},
-        "rule_files": [str(RULES / "recording.yml"), str(folder / "alerts.yml")],
-        "scrape_configs": [
-            {
-                "job_name": "hw-exporter",
-                "honor_labels": True,
-                "static_configs": [{"targets": list(targets)}],
-            }
-        ],
-    }
+    rules = (RULES / "recording.yml", folder / "alerts.yml")
+    config = settings_of(rules, {"hw-exporter": [{"targets": list(targets)}]}, scrape)
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
     with prometheus_of(folder / "prometheus.yml", folder) as found:
         yield found
+
+
+def settings_of(
+    rules: Iterable[Path], jobs: Mapping[str, Sequence[Mapping[str, Any]]], scrape: str = "1s"
+) -> dict[str, Any]:
+    """A configuration that evaluates every second, with the static targets of each job."""
+    return {
+        "global": {"scrape_interval": scrape, "evaluation_interval": "1s"},
+        "rule_files": [str(rule) for rule in rules],
+        "scrape_configs": [
+            {"job_name": name, "honor_labels": True, "static_configs": list(targets)}
+            for name, targets in jobs.items()
+        ],
+    }
 
 
 @contextmanager
@@ -108,7 +120,7 @@ def prometheus_of(config: Path, folder: Path, *options: str, port: int = 0) -> I
         *(f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"),
         *options,
     ]
-    with _running(command, folder / "prometheus.log"):
+    with running(command, folder / "prometheus.log"):
         found = Prometheus(port)
         wait_for(found.is_ready, "Prometheus to be ready")
         yield found
@@ -121,7 +133,7 @@ def prometheus_agent(config: Path, folder: Path) -> Iterator[None]:
         *("prometheus", "--enable-feature=agent", f"--config.file={config}"),
         *(f"--storage.agent.path={folder}/data", f"--web.listen-address=127.0.0.1:{free_port()}"),
     ]
-    with _running(command, folder / "prometheus.log"):
+    with running(command, folder / "prometheus.log"):
         yield
 
 
@@ -144,13 +156,14 @@ def alertmanager(folder: Path, config: Path = RULES / "alertmanager.yml") -> Ite
             return False
         return True
 
-    with _running(command, folder / "alertmanager.log"):
+    with running(command, folder / "alertmanager.log"):
         wait_for(is_ready, "Alertmanager to be ready")
         yield url
 
 
 @contextmanager
-def _running(command: Sequence[str], log_file: Path) -> Iterator[None]:
+def running(command: Sequence[str | Path], log_file: Path) -> Iterator[None]:
+    """Run a program until the block ends; what it prints is in the file."""
     with log_file.open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
     try:

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.fakes.prometheus import RULES, Prometheus, free_port, prometheus_of, why_not
+from tests.fakes.prometheus import RULES, Prometheus, free_port, needs, prometheus_of, settings_of
 from tests.fakes.promtool import METRIC
 from tests.program import ROOT, Program, wait_for
 
 pytestmark = [
     pytest.mark.system,
-    pytest.mark.skipif(why_not("prometheus") is not None, reason=f"{why_not('prometheus')}"),
+    needs("prometheus"),
 ]
 
 FILES = ("compat-node.yml", "compat-dcgm.yml")
@@ -65,19 +65,9 @@ def test_the_node_has_the_names_of_both(tmp_path: Path) -> None:
     demo = (sys.executable, "-m", "exporter", "demo", "--whole-node", "--healthy")
     with Program(tmp_path / "node", command=demo) as program:
         program.page_with("hw_gpu_activity_ratio")
-        config = {
-            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-            "rule_files": [str(RULES / file) for file in FILES],
-            "scrape_configs": [
-                {
-                    "job_name": "node",
-                    "honor_labels": True,
-                    "static_configs": [{"targets": [f"127.0.0.1:{program.port}"]}],
-                }
-            ],
-        }
+        targets = {"node": [{"targets": [f"127.0.0.1:{program.port}"]}]}
         place = tmp_path / "prometheus.yml"
-        place.write_text(yaml.safe_dump(config))
+        place.write_text(yaml.safe_dump(settings_of((RULES / it for it in FILES), targets)))
         with prometheus_of(place, tmp_path) as server:
             wait_for(lambda: server.query("DCGM_FI_DEV_FB_USED"), "the recorded names")
             wait_for(lambda: server.query("node_load1"), "the recorded names")
@@ -125,9 +115,7 @@ OF_THE_OTHER = re.compile(r"process_|node_scrape_|node_textfile_")
 """Names of node_exporter's own process and files, not of the hardware."""
 
 
-@pytest.mark.skipif(
-    why_not("prometheus-node-exporter") is not None, reason="node_exporter is not installed"
-)
+@needs("prometheus-node-exporter")
 def test_dashboard_1860_is_answered_as_by_node_exporter(tmp_path: Path) -> None:
     """Of what node_exporter answers on this machine 90 %, with values of the same magnitude."""
     port = free_port()
@@ -139,8 +127,11 @@ def test_dashboard_1860_is_answered_as_by_node_exporter(tmp_path: Path) -> None:
     ):
         try:
             program.page_with("hw_kernel_file_bytes")
-            targets = {"other": port, "ours": program.port}
-            with prometheus_of(_two_jobs(tmp_path, targets), tmp_path) as server:
+            ports = {"other": port, "ours": program.port}
+            targets = {job: [{"targets": [f"127.0.0.1:{it}"]}] for job, it in ports.items()}
+            place = tmp_path / "prometheus.yml"
+            place.write_text(yaml.safe_dump(settings_of([RULES / "compat-node.yml"], targets)))
+            with prometheus_of(place, tmp_path) as server:
                 wait_for(lambda: server.query('node_vmstat_pswpout{job="ours"}'), "our names")
                 wait_for(lambda: server.query('node_vmstat_pgpgout{job="ours"}'), "the last name")
                 wait_for(lambda: server.query('node_vmstat_pgpgout{job="other"}'), "their names")
@@ -164,25 +155,6 @@ def test_dashboard_1860_is_answered_as_by_node_exporter(tmp_path: Path) -> None:
 def _whole(sums: dict[str, float], theirs: Mapping[str, float]) -> dict[str, float] | None:
     """Return the sums of a page that has all sources, which a busy machine reads too late."""
     return sums if OF_SOURCES & theirs.keys() <= sums.keys() else None
-
-
-def _two_jobs(folder: Path, targets: dict[str, int]) -> Path:
-    jobs = [
-        {
-            "job_name": name,
-            "honor_labels": True,
-            "static_configs": [{"targets": [f"127.0.0.1:{port}"]}],
-        }
-        for name, port in targets.items()
-    ]
-    config = {
-        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-        "rule_files": [str(RULES / "compat-node.yml")],
-        "scrape_configs": jobs,
-    }
-    place = folder / "prometheus.yml"
-    place.write_text(yaml.safe_dump(config))
-    return place
 
 
 def _sums(server: Prometheus, job: str) -> dict[str, float]:

@@ -10,9 +10,8 @@ from exporter.collectors.everything import rule_book
 from tests.corpus.cases import CASES
 from tests.fakes.many_nodes import agents, in_racks, later, one, shards, well
 from tests.fakes.pager import Replay, Start, in_a_cluster, notifications, replay_of
-from tests.fakes.prometheus import why_not
+from tests.fakes.prometheus import needs
 
-NEEDED = ("prometheus", "prometheus-alertmanager")
 CLUSTER, NODES, RACKS = "fabric", 20, 2
 LINK = "ib_port_down@mlx5_0/1"
 LOST_AFTER_SECS = (0, 1, 2, 5, 9, 40, 80, 115)
@@ -29,7 +28,7 @@ DRIVER_RUN_SECS = 900.0
 
 pytestmark = [
     pytest.mark.system,
-    pytest.mark.skipif(why_not(*NEEDED) is not None, reason=f"{why_not(*NEEDED)}"),
+    needs("prometheus", "prometheus-alertmanager"),
 ]
 
 

@@ -1,7 +1,5 @@
 """The exporter does not get heavier unseen: its weight beside node_exporter on the same machine."""
 
-import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +16,7 @@ from bench.measures import NODE_EXPORTER
 from bench.nodes import CAPTURED_GPUS, BareNode, GpuNode
 from bench.pages import complete_page
 from bench.processes import cpu_secs, own_cpu_secs, use
+from tests.fakes.prometheus import free_port, needs
 from tests.program import Program, wait_for
 
 BUDGET: Mapping[str, float] = tomli.loads(Path(__file__).with_name("weight.toml").read_text())
@@ -26,9 +25,7 @@ INTERVAL_SECS = 1.0
 SCRAPES = 40
 PATIENCE_SECS = 120.0
 
-pytestmark = pytest.mark.skipif(
-    shutil.which(NODE_EXPORTER) is None, reason=f"{NODE_EXPORTER} not installed"
-)
+pytestmark = needs(NODE_EXPORTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +39,7 @@ class Weight:
 @pytest.fixture(scope="module")
 def node_exporter() -> Iterator[Weight]:
     """What node_exporter takes on this machine."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
+    port = free_port()
     command = (NODE_EXPORTER, f"--web.listen-address=127.0.0.1:{port}")
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
