@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,9 @@ import yaml
 
 from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
 from exporter.exposition.family import MetricType
+from tests.deploy.dashboards import DASHBOARDS, panels_of
 from tests.fakes.manifests import ROOT
+from tests.fakes.promtool import needs_promtool
 
 FILES = sorted((ROOT / "dashboards").glob("*.json"))
 HISTOGRAMS = [row.name for row in FAMILIES if row.type is MetricType.HISTOGRAM]
@@ -32,8 +33,7 @@ SOURCES = (
 )
 
 
-def _pages() -> list[dict[str, Any]]:
-    return [json.loads(file.read_text()) for file in FILES]
+EACH_PAGE = pytest.mark.parametrize("page", DASHBOARDS.values(), ids=DASHBOARDS)
 
 
 def _expressions(file: Path) -> list[str]:
@@ -42,14 +42,9 @@ def _expressions(file: Path) -> list[str]:
         return [rule["expr"] for group in groups for rule in group["rules"]]
     page = json.loads(file.read_text())
     lists = [item["query"]["query"] for item in page["templating"]["list"][1:]]
-    targets = [target for panel in _panels(page) for target in panel.get("targets", ())]
+    targets = [target for panel in panels_of(page) for target in panel["targets"]]
     marks = [item["expr"] for item in page["annotations"]["list"]]
     return [*lists, *marks, *(target["expr"] for target in targets)]
-
-
-def _panels(page: dict[str, Any]) -> list[dict[str, Any]]:
-    """All panels, those in folded rows too."""
-    return [inner for panel in page["panels"] for inner in (panel, *panel.get("panels", ()))]
 
 
 def _recorded() -> set[str]:
@@ -59,16 +54,8 @@ def _recorded() -> set[str]:
 
 def test_there_are_six() -> None:
     """Cluster, node, GPU, workload, faults and exporter, each with a name of its own."""
-    uids = [page["uid"] for page in _pages()]
-    assert sorted(uids) == [
-        "hw-cluster",
-        "hw-exporter",
-        "hw-faults",
-        "hw-gpu",
-        "hw-node",
-        "hw-workload",
-    ]
-    assert [file.stem for file in FILES] == sorted(uids)
+    names = ["hw-cluster", "hw-exporter", "hw-faults", "hw-gpu", "hw-node", "hw-workload"]
+    assert {name: page["uid"] for name, page in DASHBOARDS.items()} == {it: it for it in names}
 
 
 def test_the_page_of_all_nodes_asks_for_recorded_series_only() -> None:
@@ -80,11 +67,12 @@ def test_the_page_of_all_nodes_asks_for_recorded_series_only() -> None:
     assert {name for text in expressions for name in RECORDED.findall(text)} <= _recorded()
 
 
-@pytest.mark.parametrize("page", _pages(), ids=lambda page: page["uid"])
+@EACH_PAGE
 def test_any_grafana_can_provision_it(page: dict[str, Any]) -> None:
     """No data source is built in, panels have numbers of their own and do not overlap."""
     assert page["templating"]["list"][0]["type"] == "datasource"
-    numbers = [panel["id"] for panel in _panels(page)]
+    each = [it for panel in page["panels"] for it in (panel, *panel.get("panels", ()))]
+    numbers = [panel["id"] for panel in each]
     assert len(set(numbers)) == len(numbers)
     taken: set[tuple[int, int]] = set()
     for panel in page["panels"]:
@@ -121,7 +109,7 @@ def test_nodes_of_one_name_in_two_clusters_are_two(file: Path) -> None:
     assert [labels for labels in named if "node" in labels and "cluster" not in labels] == []
 
 
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+@needs_promtool
 def test_every_expression_is_well_formed(tmp_path: Path) -> None:
     """Each expression of each panel is accepted by promtool."""
     expressions = [
@@ -136,7 +124,7 @@ def test_every_expression_is_well_formed(tmp_path: Path) -> None:
     subprocess.run(["promtool", "check", "rules", file], check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("page", _pages(), ids=lambda page: page["uid"])
+@EACH_PAGE
 def test_every_page_begins_with_what_matters(page: dict[str, Any]) -> None:
     """The first row says what is broken or idle, and a table of it is on the first screen."""
     first = page["panels"][0]
@@ -146,7 +134,7 @@ def test_every_page_begins_with_what_matters(page: dict[str, Any]) -> None:
     assert table["gridPos"]["y"] <= 5
 
 
-@pytest.mark.parametrize("page", _pages(), ids=lambda page: page["uid"])
+@EACH_PAGE
 def test_variables_narrow_one_another(page: dict[str, Any]) -> None:
     """Cluster, then node, then GPU or namespace: each list offers what those before it allow."""
     before: list[str] = []
@@ -159,11 +147,11 @@ def test_variables_narrow_one_another(page: dict[str, Any]) -> None:
     assert before[:2] == ["cluster", "node"]
 
 
-@pytest.mark.parametrize("page", _pages(), ids=lambda page: page["uid"])
+@EACH_PAGE
 def test_panels_explain_themselves(page: dict[str, Any]) -> None:
     """Lines have a legend without uuids, and no table shows the time of its own answer."""
-    for panel in _panels(page):
-        for target in panel.get("targets", ()):
+    for panel in panels_of(page):
+        for target in panel["targets"]:
             if panel["type"] in {"timeseries", "state-timeline", "bargauge"}:
                 assert target["legendFormat"]
                 assert "uuid" not in target["legendFormat"]
@@ -185,27 +173,54 @@ OFF_BY_DEFAULT = {
 """Families that are absent with a common configuration, and what switches them on."""
 
 
-@pytest.mark.parametrize("page", _pages(), ids=lambda page: page["uid"])
+@EACH_PAGE
 def test_a_panel_that_is_off_by_default_says_what_switches_it_on(page: dict[str, Any]) -> None:
     """Whoever sees an empty panel reads in it which key, component or page fills it."""
-    for panel in _panels(page):
-        expressions = " ".join(target["expr"] for target in panel.get("targets", ()))
+    for panel in panels_of(page):
+        expressions = " ".join(target["expr"] for target in panel["targets"])
         families = set(METRIC.findall(re.sub(r'"[^"]*"', "", expressions))) & KNOWN
         for pattern, switch in OFF_BY_DEFAULT.items():
             if any(re.fullmatch(pattern, family) for family in families):
                 assert switch in panel["fieldConfig"]["defaults"].get("noValue", ""), panel["title"]
 
 
-@pytest.mark.parametrize("page", _pages(), ids=lambda page: page["uid"])
+@EACH_PAGE
 def test_pages_stay_readable_with_a_thousand_nodes(page: dict[str, Any]) -> None:
     """Where all nodes can be chosen, no plot has a line for each: sums, or the highest."""
     nodes = page["templating"]["list"][2]
     if "allValue" not in nodes:
         return
-    for panel in _panels(page):
+    for panel in panels_of(page):
         if panel["type"] not in {"timeseries", "bargauge", "state-timeline"}:
             continue
         for target in panel["targets"]:
             words = r"topk\(|^(sum|count|max|quantile)\(|by \((fault|kind|event_type|path, code)\)"
             is_recorded = target["expr"].startswith("gpu_name:")
             assert is_recorded or re.search(words, target["expr"]), target["expr"]
+
+
+@EACH_PAGE
+def test_a_fault_leads_to_its_runbook(page: dict[str, Any]) -> None:
+    """Wherever a fault is named in a table, a click opens its runbook by an absolute address."""
+    for panel in panels_of(page):
+        if panel["type"] != "table":
+            continue
+        titles = panel["transformations"][-1]["options"]["renameByName"]
+        for field in {"fault", "cause"} & titles.keys():
+            (links,) = (
+                it["value"]
+                for override in panel["fieldConfig"]["overrides"]
+                if override["matcher"]["options"] == titles[field]
+                for it in override["properties"]
+                if it["id"] == "links"
+            )
+            assert [it["url"] for it in links] == ["http://${instance}/runbooks/${__value.raw}"]
+
+
+@EACH_PAGE
+def test_tables_are_sorted_by_a_column_that_they_have(page: dict[str, Any]) -> None:
+    """A title that changed would leave the order to chance."""
+    for panel in panels_of(page):
+        if panel["type"] == "table":
+            titles = panel["transformations"][-1]["options"]["renameByName"].values()
+            assert {it["displayName"] for it in panel["options"]["sortBy"]} <= set(titles)

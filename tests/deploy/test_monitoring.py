@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.prometheus import Prometheus, alertmanager, prometheus, why_not
+from tests.deploy.dashboards import DASHBOARDS, filled, panels_of
+from tests.fakes.prometheus import Prometheus, alertmanager, needs, prometheus
 from tests.program import ROOT, Program, wait_for
 
-DASHBOARDS = sorted((ROOT / "dashboards").glob("*.json"))
 PANELS_WITHOUT_DATA = {
     # These are empty on a node without that trouble, or without that hardware.
     "Anomaly score",
@@ -52,10 +52,7 @@ PANELS_WITHOUT_DATA = {
     "Throttled: share of time by reason",
 }
 
-needs_prometheus = pytest.mark.skipif(
-    why_not("prometheus", "promtool") is not None, reason=f"{why_not('prometheus', 'promtool')}"
-)
-
+needs_prometheus = needs("prometheus")
 
 SPEED, START = 10, 800
 """The script ten times as fast, from half a minute before a GPU falls off the bus."""
@@ -84,7 +81,7 @@ def _variables(server: Prometheus, page: dict[str, Any]) -> dict[str, str]:
         if variable.get("current", {}).get("value") == "$__all":
             chosen[variable["name"]] = variable["allValue"]
             continue
-        query = _filled(variable["query"]["query"], chosen)
+        query = filled(variable["query"]["query"], chosen)
         found = re.fullmatch(r"label_values\((.*), (\w+)\)", query)
         assert found, query
         values = server.ask(f"label/{found[2]}/values", **{"match[]": found[1]})
@@ -92,46 +89,21 @@ def _variables(server: Prometheus, page: dict[str, Any]) -> dict[str, str]:
     return chosen
 
 
-def _filled(text: str, chosen: dict[str, str]) -> str:
-    return re.sub(r"\$([a-z_]\w*)|\$\{(\w+)\}", lambda found: chosen[found[1] or found[2]], text)
-
-
 @needs_prometheus
-@pytest.mark.parametrize("file", DASHBOARDS, ids=lambda path: path.stem)
-def test_every_panel_has_data(file: Path, server: Prometheus) -> None:
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_every_panel_has_data(name: str, server: Prometheus) -> None:
     """Prometheus answers every expression, and every panel has data of the node."""
-    page = json.loads(file.read_text())
+    page = DASHBOARDS[name]
     chosen = _variables(server, page)
-    panels = [inner for panel in page["panels"] for inner in (panel, *panel.get("panels", ()))]
     empty = {
         panel["title"]
-        for panel in panels
-        if panel["type"] != "row"
-        and not sum(
-            len(server.query(_filled(target["expr"], chosen))) for target in panel["targets"]
-        )
+        for panel in panels_of(page)
+        if not any(server.query(filled(target["expr"], chosen)) for target in panel["targets"])
     }
     assert empty - PANELS_WITHOUT_DATA == set()
 
 
-@needs_prometheus
-def test_an_incident_fires_and_clears(server: Prometheus) -> None:
-    """A GPU behind a link that goes down is one alert: that of the link; it clears."""
-
-    def firing(alert: str = ".*") -> list[dict[str, Any]] | None:
-        return server.query(f'ALERTS{{alertname=~"{alert}",alertstate="firing"}}') or None
-
-    (link,) = wait_for(lambda: firing("HwPcieLinkDown"), "the alert", 30)
-    assert link["metric"]["severity"] == "critical"
-    assert firing("HwGpuLost") is None
-    assert len(server.query('hw_fault_active{fault="gpu_lost"} == 1')) == 1
-    wait_for(lambda: firing("HwPcieLinkDown") is None, "the alert to clear", 90)
-
-
-@pytest.mark.skipif(
-    why_not("amtool", "prometheus-alertmanager") is not None,
-    reason=f"{why_not('amtool', 'prometheus-alertmanager')}",
-)
+@needs("amtool", "prometheus-alertmanager")
 def test_faults_of_a_node_that_is_gone_are_muted(tmp_path: Path) -> None:
     """When a node does not answer, what was said of it before is muted, that of others not."""
     with alertmanager(tmp_path) as url:

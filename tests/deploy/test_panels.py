@@ -1,14 +1,10 @@
 """Panels before a real Prometheus: a GPU that is lost or stale, and the first screen of a node."""
 
-import http.server
-import json
 import logging
 import re
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -16,15 +12,13 @@ from exporter.collectors.demo.script import FELL_OFF, INCIDENTS
 from exporter.collectors.everything import rule_book
 from exporter.collectors.gpu.values import Gpus
 from exporter.model.snapshot import Snapshot
-from tests.fakes.manifests import ROOT
-from tests.fakes.prometheus import Prometheus, prometheus, why_not
+from tests.deploy.dashboards import DASHBOARDS, filled, panels_of
+from tests.fakes.prometheus import Prometheus, needs, prometheus
 from tests.fakes.virtual_node import cpu_server, demo_node, page_of
 from tests.program import wait_for
+from tests.serving import replying
 from tools.dashboards.parts import OLD
 
-DASHBOARDS = {
-    path.stem: json.loads(path.read_text()) for path in sorted((ROOT / "dashboards").glob("*.json"))
-}
 SCREEN = 24
 """Rows that are seen without scrolling, at 1080 lines, and the width of a page."""
 
@@ -37,9 +31,7 @@ NO_VALUES = re.compile(
 )
 """What a GPU is or was, and how many there are: not what was measured on it."""
 
-pytestmark = pytest.mark.skipif(
-    why_not("prometheus") is not None, reason=f"{why_not('prometheus')}"
-)
+pytestmark = needs("prometheus")
 
 
 @pytest.fixture(scope="module")
@@ -71,46 +63,17 @@ def server(
 ) -> Iterator[Prometheus]:
     """A Prometheus that has scraped these pages a few times."""
     with ExitStack() as stack:
-        pages = (page_of(it, it.taken_boottime) for it in nodes.values())
-        targets = [stack.enter_context(_serving(page.encode())) for page in pages]
+        pages = (page_of(it, it.taken_boottime).encode() for it in nodes.values())
+        targets = [stack.enter_context(replying(lambda *_, page=it: page)) for it in pages]
         found = stack.enter_context(prometheus(tmp_path_factory.mktemp("prometheus"), targets))
         often = f"count(count_over_time(hw_node_info[1m]) > 4) == {len(nodes)}"
         wait_for(lambda: found.query(often), "five scrapes", 60)
         yield found
 
 
-@contextmanager
-def _serving(page: bytes) -> Iterator[str]:
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.send_header("Content-Length", str(len(page)))
-            self.end_headers()
-            self.wfile.write(page)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called
-            """Say nothing."""
-
-    answering = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=answering.serve_forever, daemon=True).start()
-    try:
-        yield f"127.0.0.1:{answering.server_port}"
-    finally:
-        answering.shutdown()
-        answering.server_close()
-
-
 def _on(node: str, text: str) -> str:
     """Fill in what is chosen at the top of the page."""
-    chosen = CHOSEN | {"node": node}
-    return re.sub(r"\$([a-z_]\w*)|\$\{(\w+)\}", lambda found: chosen[found[1] or found[2]], text)
-
-
-def _panels(page: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """All panels, those in folded rows too."""
-    for panel in page["panels"]:
-        yield from (inner for inner in (panel, *panel.get("panels", ())) if inner.get("targets"))
+    return filled(text, CHOSEN | {"node": node})
 
 
 def _measured(expression: str) -> bool:
@@ -131,7 +94,7 @@ def test_a_gpu_that_is_not_read_shows_no_value(
     assert len(gone) == {"lost": 1, "stale": 8}[node]
     shown, asked = set(), 0
     for name, page in DASHBOARDS.items():
-        for panel in _panels(page):
+        for panel in panels_of(page):
             for target in panel["targets"]:
                 if not _measured(target["expr"]):
                     continue
@@ -150,7 +113,7 @@ def test_its_state_is_seen(node: str, nodes: Mapping[str, Snapshot], server: Pro
     gpus = nodes[node].reading(Gpus)
     assert gpus is not None
     gone = {state.gpu.uuid for state in gpus.states if not state.up or state.stale}
-    (table,) = (it for it in _panels(DASHBOARDS["hw-node"]) if it["title"] == "GPUs")
+    (table,) = (it for it in panels_of(DASHBOARDS["hw-node"]) if it["title"] == "GPUs")
     states = {
         row["metric"]["gpu_uuid"]: row["value"][1]
         for row in server.query(_on(node, table["targets"][1]["expr"]))
@@ -190,30 +153,3 @@ def test_most_of_the_node_page_has_data(node: str, server: Prometheus) -> None:
         else:
             empty += place["w"] * place["h"]
     assert 2 * empty <= full
-
-
-@pytest.mark.parametrize("name", sorted(DASHBOARDS))
-def test_a_fault_leads_to_its_runbook(name: str) -> None:
-    """Wherever a fault is named in a table, a click opens its runbook by an absolute address."""
-    for panel in _panels(DASHBOARDS[name]):
-        if panel["type"] != "table":
-            continue
-        titles = panel["transformations"][-1]["options"]["renameByName"]
-        for field in {"fault", "cause"} & titles.keys():
-            (links,) = (
-                it["value"]
-                for override in panel["fieldConfig"]["overrides"]
-                if override["matcher"]["options"] == titles[field]
-                for it in override["properties"]
-                if it["id"] == "links"
-            )
-            assert [it["url"] for it in links] == ["http://${instance}/runbooks/${__value.raw}"]
-
-
-@pytest.mark.parametrize("name", sorted(DASHBOARDS))
-def test_tables_are_sorted_by_a_column_that_they_have(name: str) -> None:
-    """A title that changed would leave the order to chance."""
-    for panel in _panels(DASHBOARDS[name]):
-        if panel["type"] == "table":
-            titles = panel["transformations"][-1]["options"]["renameByName"].values()
-            assert {it["displayName"] for it in panel["options"]["sortBy"]} <= set(titles)
