@@ -1,6 +1,7 @@
 """The live page in a real browser: live, honest, safe, and usable by everybody."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -42,11 +43,18 @@ def _healthy() -> Snapshot:
     return replace(node, readings=readings, conclusions=Conclusions())
 
 
+@asynccontextmanager
+async def _open(tab: Tab, snapshot: Snapshot) -> AsyncIterator[Node]:
+    """Open the page of a node, whose snapshot may be replaced until the block ends."""
+    node = Node(snapshot)
+    async with serving(snapshot, node=node) as server:
+        await tab.open(f"http://127.0.0.1:{server.port}/")
+        yield node
+
+
 async def test_an_incident_comes_and_goes_without_a_reload(tab: Tab) -> None:
     """The verdict, the cause and its path appear and clear on a page that stays open."""
-    node = Node(_healthy())
-    async with serving(_healthy(), node=node) as server:
-        await tab.open(f"http://127.0.0.1:{server.port}/")
+    async with _open(tab, _healthy()) as node:
         assert "healthy" in await tab.evaluate(VERDICT)
         await tab.evaluate("window.same = true; document.querySelector('.gpu a').focus()")
         node.latest = broken_node()
@@ -65,8 +73,7 @@ async def test_an_incident_comes_and_goes_without_a_reload(tab: Tab) -> None:
 
 async def test_an_exporter_that_does_not_answer_is_shown_as_such(tab: Tab) -> None:
     """What was read before is greyed, the moment is named, and the title does not stay healthy."""
-    async with serving(_healthy()) as server:
-        await tab.open(f"http://127.0.0.1:{server.port}/")
+    async with _open(tab, _healthy()):
         assert await tab.evaluate("document.getElementById('offline').hidden")
     await tab.until("!document.getElementById('offline').hidden")
     said = await tab.evaluate("document.getElementById('offline').textContent")
@@ -95,10 +102,8 @@ async def test_a_restart_is_survived(tab: Tab, tmp_path: Path) -> None:
 
 async def test_hostile_names_stay_text_and_nothing_foreign_is_loaded(tab: Tab) -> None:
     """Names of cards, pods and kernel lines run nothing; only this exporter is asked."""
-    node = Node(_healthy())
-    async with serving(_healthy(), node=node) as server:
-        origin = f"http://127.0.0.1:{server.port}/"
-        await tab.open(origin)
+    async with _open(tab, _healthy()) as node:
+        origin = await tab.evaluate("location.href")
         node.latest = broken_node()
         await tab.until(f"{VERDICT}.includes('critical')")
         assert HOSTILE in await tab.evaluate("document.querySelector('main').textContent")
@@ -109,9 +114,8 @@ async def test_hostile_names_stay_text_and_nothing_foreign_is_loaded(tab: Tab) -
 
 async def test_it_is_complete_without_a_script(tab: Tab) -> None:
     """Everything is in the page itself, and the browser reloads it now and then."""
-    async with serving(broken_node()) as server:
-        await tab.command("Emulation.setScriptExecutionDisabled", value=True)
-        await tab.open(f"http://127.0.0.1:{server.port}/")
+    await tab.command("Emulation.setScriptExecutionDisabled", value=True)
+    async with _open(tab, broken_node()):
         text = await tab.evaluate("document.body.innerText")
         assert "because the link of slot 6 went down" in text
         assert "read " in text
@@ -121,16 +125,14 @@ async def test_it_is_complete_without_a_script(tab: Tab) -> None:
 @pytest.mark.parametrize("size", WIDTHS, ids=str)
 async def test_it_fits_every_window(tab: Tab, size: tuple[int, int]) -> None:
     """Nothing has to be scrolled sideways, from a phone to a wall."""
-    async with serving(broken_node()) as server:
-        await tab.resize(*size)
-        await tab.open(f"http://127.0.0.1:{server.port}/")
+    await tab.resize(*size)
+    async with _open(tab, broken_node()):
         assert await tab.evaluate("document.documentElement.scrollWidth") <= size[0]
 
 
 async def test_light_and_dark(tab: Tab) -> None:
     """Both are there, and text can be read on both: contrast of 4.5 and more."""
-    async with serving(broken_node()) as server:
-        await tab.open(f"http://127.0.0.1:{server.port}/")
+    async with _open(tab, broken_node()):
         for scheme in ("light", "dark"):
             await tab.prefer(scheme)
             assert await tab.evaluate(CONTRAST) >= 4.5, scheme
@@ -161,8 +163,7 @@ CONTRAST = """
 
 async def test_the_keyboard_reaches_everything(tab: Tab) -> None:
     """The first stop skips to the content; every link can be reached and shows that it is."""
-    async with serving(broken_node()) as server:
-        await tab.open(f"http://127.0.0.1:{server.port}/")
+    async with _open(tab, broken_node()):
         links = await tab.evaluate("document.querySelectorAll('a[href]').length")
         seen = set()
         for stop in range(links):
@@ -178,8 +179,7 @@ async def test_the_keyboard_reaches_everything(tab: Tab) -> None:
 
 async def test_a_screen_reader_is_told(tab: Tab) -> None:
     """The verdict is announced, pictures have words, tables captions, and headings an order."""
-    async with serving(broken_node()) as server:
-        await tab.open(f"http://127.0.0.1:{server.port}/")
+    async with _open(tab, broken_node()):
         nameless = (
             "[...document.querySelectorAll('svg')].filter((s) => "
             "!s.getAttribute('aria-label') && s.getAttribute('aria-hidden') !== 'true').length"
