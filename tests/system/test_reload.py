@@ -1,17 +1,17 @@
 """A reload while the exporter is scraped: what it takes over, and what it refuses."""
 
-import json
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from tests.program import QUIET, Answer, Program, value_of, wait_for
+from tests.program import Answer, Program, value_of, wait_for
 
 pytestmark = pytest.mark.system
 
@@ -39,30 +39,23 @@ kind = "site_line"
 contains = "site"
 pattern = 'site: (?P<device>[a-z]{1,8}) failed'
 """
+NO_FILES: Mapping[str, str] = MappingProxyType({})
 GOOD = {"rules.toml": RULE.format(least=0), "lines.toml": LINE, "token": TOKEN}
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The program with files of its operator."""
+    """The program with files of its operator, and the configuration that it was started with."""
 
     program: Program
     folder: Path
+    configuration: str
 
-    def write(self, *more: str, **files: str) -> None:
+    def write(self, *more: str, files: Mapping[str, str] = NO_FILES) -> None:
         """Write all files well, but those that are given, and `more` lines of the configuration."""
-        for name, text in {
-            **GOOD,
-            **{key.replace("_", "."): it for key, it in files.items()},
-        }.items():
+        config = "\n".join((self.configuration, *more))
+        for name, text in {"program.toml": config, **GOOD, **files}.items():
             (self.folder / name).write_text(text)
-        if "program.toml" not in {key.replace("_", ".") for key in files}:
-            self.config.write_text("\n".join((_config(self.folder), *more)))
-
-    @property
-    def config(self) -> Path:
-        """The file that the program was started with."""
-        return self.folder / "program.toml"
 
     def reload(self) -> Answer:
         """What a reload answers."""
@@ -73,31 +66,20 @@ class Site:
         return self.program.get("/metrics", Authorization=f"Bearer {TOKEN}").text
 
 
-def _tables(folder: Path) -> dict[str, dict[str, Any]]:
-    return {
-        **QUIET,
-        "metrics": {"collect_interval_secs": 0.3},
-        "faults": {"rules_dirs": [str(folder / "rules.toml")]},
-        "kernel_log": {"enabled": False, "patterns_dirs": [str(folder / "lines.toml")]},
-        "server": {**QUIET["server"], "auth.bearer_token_file": str(folder / "token")},
-    }
-
-
-def _config(folder: Path) -> str:
-    rows = []
-    for name, table in _tables(folder).items():
-        rows += [f"[{name}]", *(f"{key} = {json.dumps(it)}" for key, it in table.items())]
-    return "\n".join(rows)
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The program, with a rule, a pattern and a token of its operator."""
     folder = tmp_path_factory.mktemp("site")
     for name, text in GOOD.items():
         (folder / name).write_text(text)
-    with Program(folder, _tables(folder)) as program:
-        found = Site(program, folder)
+    changes: dict[str, dict[str, Any]] = {
+        "metrics": {"collect_interval_secs": 0.3},
+        "faults": {"rules_dirs": [str(folder / "rules.toml")]},
+        "kernel_log": {"patterns_dirs": [str(folder / "lines.toml")]},
+        "server": {"auth.bearer_token_file": str(folder / "token")},
+    }
+    with Program(folder, changes) as program:
+        found = Site(program, folder, (folder / "program.toml").read_text())
         wait_for(lambda: _has_fault(found), "the rule to fire")
         yield found
 
@@ -128,7 +110,7 @@ def _scraped(site: Site) -> Iterator[Callable[[], int]]:
 
 
 def _wrong_rule(old: str, new: str) -> dict[str, str]:
-    return {"rules_toml": RULE.format(least=0).replace(old, new)}
+    return {"rules.toml": RULE.format(least=0).replace(old, new)}
 
 
 MISTAKES: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
@@ -142,17 +124,17 @@ MISTAKES: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
     "an unknown word": (("[gpus]\nbackend = 'nvml'",), {}, "gpus"),
     "an unknown severity": (("[faults.severity]\ngpu_lost = 'grave'",), {}, "faults.severity"),
     "a severity of no rule": (("[faults.severity]\nno_rule = 'info'",), {}, "no_rule"),
-    "rules that are no TOML": ((), {"rules_toml": "[[rule"}, "rules.toml"),
+    "rules that are no TOML": ((), {"rules.toml": "[[rule"}, "rules.toml"),
     "a rule without condition": ((), _wrong_rule("when = ", "# "), "when"),
     "an unknown word of a rule": ((), _wrong_rule("memory_total_bytes", "memori"), "memori"),
     "a wrong severity of a rule": ((), _wrong_rule('"info"', '"grave"'), "severity"),
     "an unknown component": ((), _wrong_rule('"node"', '"fridge"'), "fridge"),
     "a wrong condition": ((), _wrong_rule("> 0", "> > 0"), "when"),
-    "lines that are no TOML": ((), {"lines_toml": "[[line"}, "lines.toml"),
-    "a wrong pattern": ((), {"lines_toml": LINE.replace("[a-z]{1,8}", "[a-z")}, "pattern"),
-    "a slow pattern": ((), {"lines_toml": LINE.replace("[a-z]{1,8}", "([a-z]+)+")}, "pattern"),
+    "lines that are no TOML": ((), {"lines.toml": "[[line"}, "lines.toml"),
+    "a wrong pattern": ((), {"lines.toml": LINE.replace("[a-z]{1,8}", "[a-z")}, "pattern"),
+    "a slow pattern": ((), {"lines.toml": LINE.replace("[a-z]{1,8}", "([a-z]+)+")}, "pattern"),
     "an empty token": ((), {"token": ""}, "token"),
-    "no UTF-8": ((), {"program_toml": "\u0000"}, "program.toml"),
+    "no UTF-8": ((), {"program.toml": "\u0000"}, "program.toml"),
 }
 """What is written wrongly, and the word by which the answer names the place."""
 
@@ -167,7 +149,7 @@ BY_SIGNAL = ("no TOML", "a rule without condition", "a slow pattern", "an empty 
 def test_a_mistake_keeps_what_was(site: Site, name: str, by: str) -> None:
     """It is said in one sentence and on the page; rules and tokens stay; no scrape fails."""
     more, files, word = MISTAKES[name]
-    site.write(*more, **files)
+    site.write(*more, files=files)
     with _scraped(site) as scrapes:
         error = _refused(site) if by == "POST" else _refused_hangup(site)
         before = scrapes()
@@ -213,7 +195,7 @@ def test_a_severity_and_a_threshold_change_without_a_gap(site: Site) -> None:
         assert site.reload().status == 200
         wait_for(lambda: _has_fault(site, "warning"), "the new severity")
         assert value_of(site.page(), since) == began
-        site.write(rules_toml=RULE.format(least=2**60))
+        site.write(files={"rules.toml": RULE.format(least=2**60)})
         assert site.reload().status == 200
         wait_for(lambda: not _has_fault(site), "the fault to end")
 
@@ -222,7 +204,7 @@ def test_a_reload_ends_the_mistakes_of_the_start(tmp_path: Path) -> None:
     """A rule file that was wrong at the start and is mended is no longer a problem."""
     rules = tmp_path / "rules.toml"
     rules.write_text("[nonsense]\n")
-    with Program(tmp_path, {**QUIET, "faults": {"rules_dirs": [str(rules)]}}) as program:
+    with Program(tmp_path, {"faults": {"rules_dirs": [str(rules)]}}) as program:
         program.page_with("hw_node_info")
         assert "rules.toml" in program.get("/doctor").text
         rules.write_text(GOOD["rules.toml"])
