@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,7 @@ import pytest
 
 from tests.commands.running import Ended, run
 from tests.fakes.kmsg import KernelLog
-from tests.program import Program, wait_for
+from tests.program import Program, exchange, value_of, wait_for
 from tests.system.test_faults import GPU, LOST, faults, settings, wait_for_fault
 
 ORDER = {"rule": "gpu_lost", "for": "2h", "reason": "swap the riser", "by": "ada"}
@@ -52,8 +51,7 @@ def healthy(program: Program, value: int) -> str:
 
     def look() -> str | None:
         text = program.get("/metrics").text
-        line = next(it for it in text.splitlines() if it.startswith("hw_node_healthy{"))
-        return text if line.endswith(f" {value}") else None
+        return text if value_of(text, "hw_node_healthy") == value else None
 
     return wait_for(look, f"hw_node_healthy {value}")
 
@@ -62,12 +60,7 @@ def ask(program: Program, method: str, path: str, body: bytes = b"", *headers: s
     """The status line and body of a raw request of a local client."""
     lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"]
     request = "\r\n".join([*lines, "Connection: close", *headers, "", ""]).encode() + body
-    with socket.create_connection(("127.0.0.1", program.port), timeout=20) as sock:
-        sock.sendall(request)
-        answer = b""
-        while piece := sock.recv(65536):
-            answer += piece
-    return answer.decode()
+    return exchange(program.port, request).decode()
 
 
 def post(program: Program, path: str, document: object) -> str:
