@@ -87,9 +87,12 @@ class StateFolder:
             return f"cannot be used: {getattr(error, 'strerror', error)}"
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             os.close(descriptor)
             return "is used by another hw-exporter"
+        except OSError as error:  # a network filesystem without a lock service
+            os.close(descriptor)
+            return f"cannot be locked: {error.strerror}"
         self._lock = descriptor
         return ""
 

@@ -1,6 +1,7 @@
 """The directory for state files: used when it is ours, left alone with one sentence when not."""
 
 import errno
+import fcntl
 import logging
 import os
 from collections.abc import Callable
@@ -25,6 +26,19 @@ def test_one_program_uses_a_directory_at_a_time(
     assert StateFolder(str(tmp_path / "real")).path is None
     assert "is used by another hw-exporter" in caplog.text
     assert len(caplog.records) == 1
+
+
+def test_a_filesystem_without_locks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A network filesystem without a lock service is not taken for another program."""
+
+    def refuse(_descriptor: int, _operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    assert StateFolder(str(tmp_path)).path is None
+    assert "cannot be locked: No locks available" in caplog.text
 
 
 def test_no_directory_is_asked_for(caplog: pytest.LogCaptureFixture) -> None:
