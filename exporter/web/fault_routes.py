@@ -45,6 +45,8 @@ def faults_answer(snapshot: Snapshot, request: PageRequest, boottime: float) -> 
             -math.inf if since is None else since,
             math.inf if until is None else until,
         )
+        if latest < earliest:
+            raise MalformedQuery("until is before since: nothing can be in this time")
         document["faults"] = _selected(document["faults"], earliest, latest, rule)
         history = snapshot.conclusions.history if snapshot.conclusions else ()
         document["history"] = history_document(

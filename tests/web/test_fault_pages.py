@@ -303,6 +303,12 @@ async def test_chosen_faults_do_not_make_a_node_healthy(query: str, rules: set[s
     assert "Healthy" not in text
 
 
+async def test_a_time_that_ends_before_it_begins_is_refused() -> None:
+    """Two hours ago is before one hour ago: no answer would say that nothing happened."""
+    assert (await asked("/faults?since=1h&until=2h"))[0] == 400
+    assert (await asked("/faults?since=2h&until=1h"))[0] == 200
+
+
 async def test_processes_are_a_table_in_a_browser() -> None:
     """Who asks for HTML gets a page; everybody else the same document as before."""
     status, page = await asked("/processes", Accept="text/html")
