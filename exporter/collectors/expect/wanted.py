@@ -11,7 +11,7 @@ from exporter.collectors.expect.values import WORDS, Part
 from exporter.collectors.pcie.address import pci_address
 from exporter.config.expect import Expect
 from exporter.model.reading import Missing
-from exporter.reading.files import read_text
+from exporter.reading.files import is_there, read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.state import StateFile, dump
 
@@ -83,7 +83,8 @@ def _configured(kind: str, slot: str) -> Part:
 class LearnedHardware:
     """The hardware that was learned: each kind at the second look in a row that shows it whole.
 
-    Nothing is forgotten before the file is removed. Blocks.
+    Nothing is forgotten before the file is removed from its directory; a directory that is gone
+    with it, as an unmounted one, or that cannot be read removes nothing. Blocks.
     """
 
     def __init__(self, file: StateFile | None, path: Path | None) -> None:
@@ -91,14 +92,26 @@ class LearnedHardware:
         self._path = path
         self._parts: dict[str, tuple[Part, ...]] | None = None
         self._before: dict[str, tuple[Part, ...]] = {}
-        self._is_saved = False
+        self._folder: tuple[int, int] | None = None  # in which the file was at the last look
 
     def parts(self) -> Mapping[str, tuple[Part, ...]]:
         """Return what was learned by kind, after a look whether the file is still there."""
-        if self._parts is None or (self._is_saved and self._path and not self._path.exists()):
+        if self._is_removed() or self._parts is None:
             self._parts = (self._file.load(decoded) if self._file else None) or {}
-            self._is_saved = bool(self._parts)
         return self._parts
+
+    def _is_removed(self) -> bool:
+        """Tell whether the file has gone since the last look, but not the directory it was in."""
+        if self._path is None:
+            return False
+        folder, before = _number_of(self._path.parent), self._folder
+        if is_there(self._path):
+            self._folder = folder
+            return False
+        if before is None or folder != before:
+            return False
+        self._folder = None
+        return True
 
     def see(self, hardware: HardwareNow) -> None:
         """Learn the kinds that are not known yet and were the same at the look before."""
@@ -115,9 +128,17 @@ class LearnedHardware:
                 self._file.save_again()
             return
         self._parts = known | new
-        if self._file and self._path:
+        if self._file:
             self._file.save(dump({"parts": encoded(self._parts)}, ANY_BOOT, VERSION))
-            self._is_saved = self._path.exists()
+
+
+def _number_of(folder: Path) -> tuple[int, int] | None:
+    """Return what tells a directory from one mounted in its place; None if it cannot be read."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return None  # it is gone, or its disk has failed
+    return status.st_dev, status.st_ino
 
 
 def encoded(parts: Mapping[str, Iterable[Part]]) -> list[list[str]]:

@@ -175,6 +175,26 @@ def test_what_was_learned_is_kept_and_accepted_anew(stage: Stage, folder: Path) 
     played(stage, scene(learn=True), play)
 
 
+def test_a_state_directory_that_is_gone_is_no_acceptance(stage: Stage, folder: Path) -> None:
+    """Its filesystem was unmounted: a missing port is as before, also when it is back."""
+    state, elsewhere = folder / "state", folder / "elsewhere"
+
+    async def play() -> None:
+        await looks(stage, 3)
+        await stage.change(Change(files={"/sys/class/infiniband/mlx5_7": None}))
+        assert faults(await looks(stage)) == {"expected_port_missing": True}
+        state.rename(elsewhere)
+        state.mkdir()
+        assert faults(await looks(stage)) == {"expected_port_missing": True}
+        shutil.rmtree(state)
+        elsewhere.rename(state)
+        assert faults(await looks(stage)) == {"expected_port_missing": True}
+        (state / NAME).unlink()
+        assert faults(await looks(stage)) == {}
+
+    played(stage, scene(learn=True), play)
+
+
 def test_a_dead_disk_is_missing_where_names_have_moved_up(stage: Stage) -> None:
     """After a boot the second disk has the name of the first: nothing else is there instead."""
     serial, stats = "/sys/block/nvme0n1/device/serial", "/proc/diskstats"
