@@ -96,7 +96,7 @@ class App:
         self._reloading: asyncio.Task[Mapping[str, object]] | None = None
         self.needs_restart = False
         self._pages = Pages(collectors, boottime_now, self._moment, choice_of(config, collectors))
-        parts = (config, collectors, self._call, time.perf_counter)
+        parts = (config, collectors, self._call, time.perf_counter, identity.node)
         self._rule_runner = RuleRunner(*parts) if config.faults.enabled else None
         self._live = LivePages(identity.version, self._installation())
         self._routes = Routes(

@@ -49,6 +49,9 @@ class Clearing:
 class RuleRunner:
     """Evaluates each snapshot for the collector; `stopwatch` returns seconds of any origin.
 
+    State that was saved of the node is of this one, which is called `node` now; an empty name
+    leaves it as it was.
+
     The rules for ten thousand processes take a fifth of a second: in a thread, scrapes do not wait
     for them. Only one snapshot is evaluated at a time.
     """
@@ -59,6 +62,7 @@ class RuleRunner:
         collectors: Collectors,
         call: CallBlocking,
         stopwatch: Callable[[], float],
+        node: str = "",
     ) -> None:
         self._call = call
         self._evaluating: asyncio.Future[Judged] | None = None
@@ -68,7 +72,8 @@ class RuleRunner:
         folder = Path(config.state.dir) if config.state.dir else None
         boot_id = read_boot_id(Path(config.sources.proc_root) / BOOT_ID) if folder else ""
         self._file = persistence.state_file(folder, boot_id) if folder else None
-        kept = self._file.load(persistence.decode) if self._file else None
+        decode = partial(persistence.decode, node=node)
+        kept = self._file.load(decode) if self._file else None
         self._history_file = fault_history.state_file(folder) if folder else None
         self._detectors, self._learned_file = collectors.detector(config, folder, boot_id)
         detect = self._detectors.see if self._detectors else None
@@ -84,6 +89,7 @@ class RuleRunner:
             config.faults.silences_dirs,
             self._rules,
             lambda: collectors.all_rows().rule_names(),
+            node,
         )
         self._rereading: asyncio.Future[None] | None = None
         self._has_files = bool(config.faults.silences_dirs)
@@ -95,7 +101,7 @@ class RuleRunner:
             boot_id,
             kept=kept,
             detect=detect,
-            history=fault_history.load(self._history_file) if self._history_file else None,
+            history=fault_history.load(self._history_file, node) if self._history_file else None,
         )
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:

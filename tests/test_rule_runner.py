@@ -55,9 +55,9 @@ def snapshot(now: float, *oopses: float) -> Snapshot:
     return Snapshot("n", 1, 1e9 + now, now, 0.1, readings={KernelLog: log})
 
 
-def judging(made: Config, how: CallBlocking = at_once) -> RuleRunner:
+def judging(made: Config, how: CallBlocking = at_once, node: str = "") -> RuleRunner:
     """The judge of this configuration, which calls functions that may block in this way."""
-    return RuleRunner(made, EVERYTHING, how, stopwatch=lambda: 0.0)
+    return RuleRunner(made, EVERYTHING, how, stopwatch=lambda: 0.0, node=node)
 
 
 async def test_a_fault_is_kept_over_a_restart(tmp_path: Path) -> None:
@@ -68,6 +68,21 @@ async def test_a_fault_is_kept_over_a_restart(tmp_path: Path) -> None:
     await asyncio.sleep(0.01)
     (again,) = (await judging(config(tmp_path)).conclude(snapshot(200.0))).active
     assert (again.rule, again.since) == (fault.rule, fault.since)
+
+
+async def test_a_node_that_was_renamed_has_its_faults_and_silences_once(tmp_path: Path) -> None:
+    """The host name is set after the start: nothing is said of a node that is no more."""
+    first = judging(config(tmp_path), node="localhost")
+    said = await first.conclude(replace(snapshot(100.0, 90.0), node="localhost"))
+    wanted = {"for": "2h", "reason": "known", "component": "localhost"}
+    await first.silence(wanted, said, 1e9 + 100)
+    await asyncio.sleep(0.01)
+    again = judging(config(tmp_path), node="gpu-7")
+    said = await again.conclude(replace(snapshot(200.0), node="gpu-7"))
+    ((rule, subject, silence),) = ((it.rule, it.subject, it.silence) for it in said.active)
+    assert (rule, subject.hw_id, subject.hw_name) == ("kernel_oops", "gpu-7", "gpu-7")
+    assert silence is not None
+    assert {row.hw_id for row in said.history} == {"gpu-7"}
 
 
 def test_a_disk_that_hangs_delays_no_silence(tmp_path: Path) -> None:

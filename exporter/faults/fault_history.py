@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+from exporter.faults.entities.node import NODE
 from exporter.faults.values import Entity, Fields, FieldType, Names, Type, Value
 from exporter.model.transition import BEGAN, ENDED, KEPT_SECS, SEVERITY, Transition
 from exporter.model.verdict import SEVERITIES, Conclusions, Fault, Key
@@ -230,12 +231,18 @@ def state_file(folder: Path) -> StateFile:
     return StateFile(folder / NAME, "", 1, max_bytes=MAX_BYTES, outlasts_boots=True)
 
 
-def load(file: StateFile) -> FaultHistory:
-    """Read the history that an earlier process saved; a damaged line is skipped."""
+def load(file: StateFile, node: str = "") -> FaultHistory:
+    """Read the history that an earlier process saved; a damaged line is skipped.
+
+    A fault of the node is one of `node`, whatever the node was called then; not if this is empty.
+    """
     rows, bad = [], 0
+    name = node[:MAX_SUMMARY_CHARS]
     for line in file.lines():
         try:
-            rows.append(_row(json.loads(line)))
+            row = _row(json.loads(line))
+            is_renamed = row.kind == NODE and name
+            rows.append(row._replace(hw_id=name, hw_name=name) if is_renamed else row)
         except MISFITS:
             bad += 1
     if bad:

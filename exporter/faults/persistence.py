@@ -1,12 +1,13 @@
 """Saves faults that rest on events, with these events, over a restart within the same boot."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, field
+from dataclasses import astuple, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState
+from exporter.faults.entities.node import NODE
 from exporter.model.event import Event, EventType
 from exporter.model.verdict import SEVERITIES, Cause, Evidence, Key, Subject
 from exporter.record import dataclass
@@ -42,15 +43,17 @@ def to_text(kept: SavedFaults) -> str:
     return dump(content, kept.boot_id, VERSION)
 
 
-def decode(document: Mapping[str, Any]) -> SavedFaults:
-    """Decode the document of the file; raise one of MISFITS."""
-    faults = dict(map(_fault, document["faults"]))
+def decode(document: Mapping[str, Any], node: str = "") -> SavedFaults:
+    """Decode the document of the file; raise one of MISFITS.
+
+    A fault of the node is one of `node`, whatever the node was called then; not if this is empty.
+    """
     return SavedFaults(
         str(document["boot_id"]),
-        faults,
+        dict(_fault(row, node) for row in document["faults"]),
         tuple(map(_event, document["events"])),
-        _moments(document.get("ended", ())),
-        _moments(document.get("cleared", ())),
+        _moments(document.get("ended", ()), node),
+        _moments(document.get("cleared", ()), node),
     )
 
 
@@ -58,8 +61,8 @@ def _moment_rows(moments: Mapping[AlertKey, float]) -> list[list[Any]]:
     return [[key.rule, key.key, at] for key, at in list(moments.items())[-MAX_FAULTS:]]
 
 
-def _moments(rows: Iterable[Any]) -> dict[AlertKey, float]:
-    return {AlertKey(str(rule), _key(key)): time_of(at) for rule, key, at in rows}
+def _moments(rows: Iterable[Any], node: str) -> dict[AlertKey, float]:
+    return {AlertKey(str(rule), _key(key, node)): time_of(at) for rule, key, at in rows}
 
 
 def state_file(folder: Path, boot_id: str) -> StateFile:
@@ -67,9 +70,9 @@ def state_file(folder: Path, boot_id: str) -> StateFile:
     return StateFile(folder / NAME, boot_id, VERSION)
 
 
-def _key(row: Iterable[Any]) -> Key:
+def _key(row: Iterable[Any], node: str) -> Key:
     kind, entity_id = map(str, row)
-    return kind, entity_id
+    return kind, node if kind == NODE and node else entity_id
 
 
 def _fault_row(key: AlertKey, alert: Alert) -> dict[str, Any]:
@@ -95,7 +98,7 @@ def _fault_row(key: AlertKey, alert: Alert) -> dict[str, Any]:
     }
 
 
-def _fault(row: Mapping[str, Any]) -> tuple[AlertKey, Alert]:
+def _fault(row: Mapping[str, Any], node: str) -> tuple[AlertKey, Alert]:
     alert = Alert(
         active_since=time_of(row["onset"]),
         seen=time_of(row["seen"]),
@@ -108,9 +111,9 @@ def _fault(row: Mapping[str, Any]) -> tuple[AlertKey, Alert]:
         advice=str(row.get("advice", "")),
         last_evidence=time_of(row["last_evidence"]),
         evidence=tuple(map(_evidence, row["evidence"])),
-        causes=tuple(map(_cause, row.get("causes", ()))),
+        causes=tuple(_cause(cause, node) for cause in row.get("causes", ())),
     )
-    return AlertKey(str(row["rule"]), _key(row["key"])), alert
+    return AlertKey(str(row["rule"]), _key(row["key"], node)), alert
 
 
 def _severity(text: object) -> str:
@@ -120,9 +123,11 @@ def _severity(text: object) -> str:
     return str(text)
 
 
-def _cause(row: Iterable[Any]) -> Cause:
+def _cause(row: Iterable[Any], node: str) -> Cause:
     rule, (kind, hw_type, hw_id, hw_name), via, summary, since = row
     subject = Subject(str(kind), str(hw_type), str(hw_id), str(hw_name))
+    if kind == NODE and node:
+        subject = replace(subject, hw_id=node, hw_name=node)
     return Cause(
         str(rule), subject, str(via), str(summary), None if since is None else time_of(since)
     )

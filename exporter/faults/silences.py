@@ -4,11 +4,13 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from datetime import datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from exporter.durations import ALLOWED, parse_duration, parse_moment
+from exporter.faults.entities.node import NODE
 from exporter.faults.entities.silenced import covered, names_of, silenced
 from exporter.faults.rules.loader import MAX_FILE_BYTES, toml_files
 from exporter.faults.values import did_you_mean
@@ -56,7 +58,8 @@ class Silences:
     """The silences of this node, from requests and from `files` (files and directories).
 
     `rules` are the names of the loaded rules; `rules_of_all` returns the names of all rules, which
-    files for many nodes may use. `save` and `reread` block.
+    files for many nodes may use. A silence of the node is one of `node`, whatever the node was
+    called when it was added; not if this is empty. `save` and `reread` block.
     """
 
     def __init__(
@@ -65,12 +68,14 @@ class Silences:
         files: Sequence[str],
         rules: Collection[str],
         rules_of_all: Callable[[], Iterable[str]],
+        node: str = "",
     ) -> None:
         self._file = file
         self._places = tuple(map(Path, files))
         self._rules = rules
         self._rules_of_all = rules_of_all
-        self._asked, self._last_id = (file.load(_decode) if file else None) or NONE
+        decode = partial(_decode, node=node)
+        self._asked, self._last_id = (file.load(decode) if file else None) or NONE
         self._of_files: tuple[Silence, ...] = ()
         self._covered: dict[tuple[str, ...], frozenset[Key]] = {}
         self._seen: Mapping[str, object] = {}
@@ -296,10 +301,11 @@ def _mark(path: Path) -> object:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
-def _decode(document: Mapping[str, Any]) -> tuple[tuple[Silence, ...], int]:
+def _decode(document: Mapping[str, Any], node: str) -> tuple[tuple[Silence, ...], int]:
     """Decode silences and the last id of the state file's document; raise one of MISFITS."""
-    kept = tuple(map(_silence, document["silences"][:MAX_SILENCES]))
-    return kept, count_of(document.get("last_id", 0))
+    kept = map(_silence, document["silences"][:MAX_SILENCES])
+    renamed = (replace(it, component=node) if it.hw_type == NODE and node else it for it in kept)
+    return tuple(renamed), count_of(document.get("last_id", 0))
 
 
 def _silence(row: Mapping[str, Any]) -> Silence:
