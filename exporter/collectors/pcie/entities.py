@@ -6,7 +6,7 @@ from exporter.collectors.pcie.values import Pcie, PcieDevice
 from exporter.faults.entities.kind import FieldsOf, Kind, getters_of, names_of
 from exporter.faults.entities.node import NodeField, NodeFields, field_of
 from exporter.faults.subject import KnownEntities
-from exporter.faults.values import Entity, FieldType, Type, Value
+from exporter.faults.values import Entity, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge
 
