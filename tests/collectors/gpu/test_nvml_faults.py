@@ -1,7 +1,7 @@
 """What the library does wrong, and what it costs: real probe processes over the fake library."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +27,8 @@ from tests.fakes.nvml_library import NvmlLibrary
 
 pytestmark = pytest.mark.system
 
-CARDS = ("count = 2", "uuid = GPU-{device}", "name = H100", "temperature = 40", "power = 50000")
+ANY = ("uuid = GPU-{device}", "name = H100", "temperature = 40", "power = 50000")
+CARDS, EIGHT = ("count = 2", *ANY), ("count = 8", *ANY)
 
 
 class Asked:
@@ -141,7 +142,7 @@ async def test_the_third_crash_of_a_call_switches_the_call_off(
 
 async def test_a_call_that_crashes_on_one_gpu_is_switched_off_there(way: Asked) -> None:
     """The others keep the value, and the answer names the call and the GPU."""
-    way.say("count = 8", *CARDS[1:], "device.5.nvmlDeviceGetPowerUsage = segv")
+    way.say(*EIGHT, "device.5.nvmlDeviceGetPowerUsage = segv")
     assert await way.reason() == "crashed"
     answer = await way.ask()
     told = [gpu.power_draw_watts for gpu in answer.gpus]
@@ -156,12 +157,11 @@ HANGS = ("any = hang", "nvmlDeviceGetPowerUsage = hang")
 @pytest.mark.parametrize("fault", HANGS)
 async def test_a_gpu_that_hangs_costs_itself_only(way: Asked, fault: str) -> None:
     """The others are read within the same pass and stay fresh; it is down with its own reason."""
-    cards = ("count = 8", *CARDS[1:])
     others = {f"GPU-{n}": 40 for n in range(8) if n != 3}
-    way.say(*cards)
+    way.say(*EIGHT)
     way.within(3.0)
     assert len((await way.ask()).gpus) == 8
-    way.say(*cards, f"device.3.{fault}")
+    way.say(*EIGHT, f"device.3.{fault}")
     first = await way.ask()
     assert temperatures(first) == others
     assert first.is_partial
@@ -174,7 +174,7 @@ async def test_a_gpu_that_hangs_costs_itself_only(way: Asked, fault: str) -> Non
         assert [(p.index, p.reason) for p in answer.problems] == [(3, "hung")]
         assert not answer.is_partial
     assert way.probe.restarts == restarts
-    way.say(*cards)
+    way.say(*EIGHT)
     await until(lambda: way.changes == 2)
     assert len((await way.ask()).gpus) == 8
 
@@ -190,18 +190,17 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 async def test_two_gpus_of_eight_that_hang(way: Asked) -> None:
     """Both are found within one pass, and the other six are read in it."""
-    cards = ("count = 8", *CARDS[1:])
-    way.say(*cards)
+    way.say(*EIGHT)
     way.within(2.5)
     await way.ask()
-    way.say(*cards, "device.1.any = hang", "device.6.any = hang")
+    way.say(*EIGHT, "device.1.any = hang", "device.6.any = hang")
     assert sorted(temperatures(await way.ask())) == [f"GPU-{n}" for n in (0, 2, 3, 4, 5, 7)]
     assert sorted(way.quarantine.suspects) == [1, 6]
 
 
 async def test_a_call_that_hangs_on_every_gpu_is_no_fault_of_one(way: Asked) -> None:
     """The pass has failed, no GPU is blamed, and the next one asks all again."""
-    cards = ("count = 4", *CARDS[1:])
+    cards = ("count = 4", *ANY)
     way.say(*cards, "nvmlDeviceGetPowerUsage = hang")
     way.within(1.5)
     assert await way.reason() == "timeout"
@@ -225,15 +224,14 @@ async def test_a_gpu_that_cannot_be_asked_who_it_is_costs_itself_only(
     way: Asked, call: str
 ) -> None:
     """The others are read; it is down with its own reason, and back when it answers."""
-    cards = ("count = 8", *CARDS[1:])
-    way.say(*cards, f"device.3.{call} = segv")
+    way.say(*EIGHT, f"device.3.{call} = segv")
     assert await way.reason() == "crashed"
     for _ in range(2):
         answer = await way.ask()
         assert sorted(temperatures(answer)) == [f"GPU-{n}" for n in range(8) if n != 3]
         await until(lambda: way.changes == 1)
     assert [(p.index, p.reason) for p in answer.problems] == [(3, "crashes")]
-    way.say(*cards)
+    way.say(*EIGHT)
     await until(lambda: way.changes == 2)
     assert len((await way.ask()).gpus) == 8
 
@@ -304,16 +302,15 @@ async def test_a_library_that_is_replaced_is_used(way: Asked) -> None:
 
 async def test_one_lost_gpu_of_eight(way: Asked) -> None:
     """Seven are whole, in each pass; the eighth is named with its reason, and comes back."""
-    eight = ("count = 8", *CARDS[1:])
-    way.say(*eight)
+    way.say(*EIGHT)
     await way.ask()
     for code, reason in ((15, "gpu_lost"), (16, "reset_required"), (999, "unknown_error")):
-        way.say(*eight, f"device.3.any = error {code}")
+        way.say(*EIGHT, f"device.3.any = error {code}")
         answer = await way.ask()
         assert [gpu.index for gpu in answer.gpus] == [0, 1, 2, 4, 5, 6, 7]
         assert not any(gpu.temperature_celsius is None for gpu in answer.gpus)
         assert [problem.reason for problem in answer.problems] == [reason]
-    way.say(*eight)
+    way.say(*EIGHT)
     assert len((await way.ask()).gpus) == 8
 
 
@@ -366,7 +363,7 @@ async def test_values_stay_with_their_gpu(way: Asked) -> None:
 
 async def test_a_count_that_promises_too_much(way: Asked) -> None:
     """Two whole GPUs and one that cannot be had."""
-    way.say("count = 3", *CARDS[1:], "device.2.handle = error 6")
+    way.say("count = 3", *ANY, "device.2.handle = error 6")
     answer = await way.ask()
     assert len(answer.gpus) == 2
     assert [(p.index, p.reason) for p in answer.problems] == [(2, "not_found")]
@@ -376,14 +373,14 @@ async def test_mig_is_switched_during_the_run(way: Asked) -> None:
     """Instances come and go with the mode; the use of the whole is absent under MIG, not 0."""
     whole = (
         "count = 1",
-        *CARDS[1:],
+        *ANY,
         "mig_mode = 0",
         "utilization_gpu = 55",
         "utilization_memory = 5",
     )
     cut = (
         "count = 1",
-        *CARDS[1:],
+        *ANY,
         "mig_mode = 1",
         "mig_count_max = 7",
         "device.0.mig.0.gpu_instance = 1",
@@ -508,7 +505,7 @@ async def test_two_gpus_of_the_same_uuid(way: Asked) -> None:
 
 async def test_a_slow_driver_gives_less_and_not_nothing(way: Asked) -> None:
     """What matters most is read of every GPU in each pass; the rest says why it is absent."""
-    way.say("count = 8", *CARDS[1:], "utilization_gpu = 5", "any = sleep 0.02", "serial = 1")
+    way.say(*EIGHT, "utilization_gpu = 5", "any = sleep 0.02", "serial = 1")
     way.within(5)
     for _ in range(2):
         answer = await way.ask()
@@ -520,7 +517,7 @@ async def test_a_slow_driver_gives_less_and_not_nothing(way: Asked) -> None:
 
 async def test_gpus_whose_every_call_is_slow_are_read_in_turn(way: Asked) -> None:
     """A pass takes longer as far as the interval allows, and goes on where the last one ended."""
-    way.say("count = 6", *CARDS[1:], "any = sleep 0.08")
+    way.say("count = 6", *ANY, "any = sleep 0.08")
     way.within(1.5, longest_secs=3.0)
     seen: Counter[str] = Counter()
     for _ in range(7):
@@ -536,7 +533,7 @@ async def test_gpus_whose_every_call_is_slow_are_read_in_turn(way: Asked) -> Non
 
 async def test_gpus_that_take_long_to_wake_come_one_after_the_other(way: Asked) -> None:
     """The first call on a sleeping GPU takes seconds: each pass goes on where the last ended."""
-    way.say("count = 10", *CARDS[1:], "handle = sleep 0.5")
+    way.say("count = 10", *ANY, "handle = sleep 0.5")
     way.within(5.5)
     found = []
     for _ in range(3):
@@ -554,7 +551,7 @@ async def test_instances_that_may_not_be_seen_are_not_no_instances(way: Asked) -
     """Without the right the list is absent; an instance taken apart meanwhile is left out."""
     cut = (
         "count = 1",
-        *CARDS[1:],
+        *ANY,
         "mig_mode = 1",
         "mig_count_max = 7",
         "device.0.mig.0.gpu_instance = 1",
@@ -603,24 +600,31 @@ async def test_a_name_that_was_not_to_be_had_is_there_soon(way: Asked) -> None:
     assert [gpu.name for gpu in (await way.ask()).gpus] == ["H100", "H100"]
 
 
-class UnsupportedCard:
-    """A card that supports no call but those that say who it is; notes when one is asked for."""
+class ShyCard:
+    """A card that supports no call but its name, and gives its address from the second try on.
+
+    `asked` are the seconds at which each function was asked for.
+    """
 
     library = handle = place = None
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.asked: list[float] = []
+        self.asked: dict[str, list[float]] = defaultdict(list)
 
     def text(self, name: str) -> str:
         return name
 
     def ask(self, name: str, *_: object, **__: object) -> object:
-        if name == "nvmlDeviceGetEncoderUtilization":
-            self.asked.append(self.now)
+        tries = self.asked[name]
+        tries.append(self.now)
         if name == "nvmlDeviceGetIndex":
             return 0
-        raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
+        if name != "nvmlDeviceGetPciInfo":
+            raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
+        if len(tries) == 1:
+            raise NVMLError(NVML_ERROR_INSUFFICIENT_RESOURCES)
+        return SimpleNamespace(busId=b"00000000:18:00.0")
 
     ask_newest = field_values = ask
 
@@ -631,27 +635,8 @@ class UnsupportedCard:
         return otherwise
 
 
-class ShyCard(UnsupportedCard):
-    """A card that gives its address on the bus only from the second try on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tried: list[float] = []
-
-    def ask(self, name: str, *arguments: object, **others: object) -> object:
-        """Give the PCI address unless it is asked for the first time."""
-        if name != "nvmlDeviceGetPciInfo":
-            return super().ask(name, *arguments, **others)
-        self.tried.append(self.now)
-        if len(self.tried) == 1:
-            raise NVMLError(NVML_ERROR_INSUFFICIENT_RESOURCES)
-        return SimpleNamespace(busId=b"00000000:18:00.0")
-
-    ask_newest = field_values = ask
-
-
-def test_a_fact_that_was_not_to_be_had_is_there_soon() -> None:
-    """One error does not take the address of a GPU away for as long as the probe lives."""
+def test_what_was_not_to_be_had_is_there_soon() -> None:
+    """What failed or is not supported is asked for again after twenty seconds, not before."""
     card: Any = ShyCard()
     known = KnownGpu(card, frozenset(), lambda: card.now)
     found = []
@@ -663,15 +648,5 @@ def test_a_fact_that_was_not_to_be_had_is_there_soon() -> None:
         found.append((answer.get("pci_bus_id"), answer["missing"].get("pci_bus_id")))
     assert found[:4] == [(None, "insufficient_resources")] * 4
     assert set(found[4:]) == {("0000:18:00.0", None)}
-    assert card.tried == [0, 20]
-
-
-def test_a_value_that_becomes_available_is_there_soon() -> None:
-    """What the board did not support is asked for again after twenty seconds, not before."""
-    card: Any = UnsupportedCard()
-    known = KnownGpu(card, frozenset(), lambda: card.now)
-    for second in range(0, 60, 5):
-        card.now = second
-        known.begin()
-        known.finish(lambda: True)
-    assert card.asked == [0, 20, 40]
+    assert card.asked["nvmlDeviceGetPciInfo"] == [0, 20]
+    assert card.asked["nvmlDeviceGetEncoderUtilization"] == [0, 20, 40]

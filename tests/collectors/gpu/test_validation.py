@@ -83,12 +83,6 @@ def test_labelled_fields_are_tried_as_rows() -> None:
     assert isinstance(gpu_with("ecc_errors_total", 2**32 - 1).ecc_errors_total, tuple)
 
 
-def test_a_full_gpu_keeps_its_use() -> None:
-    """Memory used to the last byte is the worst case, not an impossible one."""
-    gpu = Gpu(0, "GPU-0", "H", memory_total_bytes=10, memory_used_bytes=10)
-    assert drop_implausible(gpu) == (gpu, ())
-
-
 def test_a_part_is_not_more_than_the_whole() -> None:
     """More memory in use than there is: the use is not believed, the size is."""
     gpu, rejected = drop_implausible(
@@ -119,7 +113,7 @@ def test_parts_of_a_gpu_are_looked_at_too() -> None:
 
 
 def test_what_can_be_is_left_as_it_is() -> None:
-    """The very same value, nothing rejected."""
+    """The very same value, nothing rejected; memory used to the last byte is the worst case."""
     gpu = Gpu(
         0,
         "GPU-0",
@@ -127,6 +121,8 @@ def test_what_can_be_is_left_as_it_is() -> None:
         temperature_celsius=40,
         thermal_margin_celsius=-1,
         clock_hertz=(("sm", 1e9),),
+        memory_total_bytes=10,
+        memory_used_bytes=10,
     )
     assert drop_implausible(gpu) == (gpu, ())
     assert drop_implausible(gpu)[0] is gpu
