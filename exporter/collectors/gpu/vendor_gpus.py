@@ -23,7 +23,7 @@ class VendorGpus(ABC):
     """Runs one pass at a time beside the collections: a driver that hangs delays nobody.
 
     `backend` says how the GPUs are read, `publish` is called if no collection waits for what a
-    pass has found.
+    pass has found. Only GPUs of NVIDIA can be those of the demo: their processes are made up.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class VendorGpus(ABC):
         due_secs: float = DUE_SECS,
     ) -> None:
         self.backend = backend
-        self.is_demo = ctx.config.gpu.backend == "demo"
+        self.is_demo = vendor == "nvidia" and ctx.config.gpu.backend == "demo"
         sees_host_pids = ctx.sees_host_pids or self.is_demo
         self.cache = GpuCache(ctx.config.gpu, vendor=vendor, sees_host_pids=sees_host_pids)
         self._boottime = ctx.boottime
