@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from exporter.collectors.gpu.backend import BackendError, GpuAnswer
-from exporter.probes.child import Children
+from exporter.collectors.gpu.smi.output import failed_handles
+from exporter.collectors.gpu.smi.program import Run
+from exporter.collectors.gpu.smi.xml import SmiDocument
+from exporter.probes.child import Children, Finished
 from exporter.probes.trusted_program import is_trustworthy
 from tests.collectors.gpu.backends import smi_backend
 from tests.collectors.gpu.smi_documents import gpu_xml, log_xml
@@ -229,6 +232,14 @@ async def test_a_flood_ends_at_the_limit(way: Asked, fault: str) -> None:
     way.say(*CARDS, f"smi = {fault}")
     assert await way.reason() == "flood"
     assert way.took_secs < 10
+
+
+def test_of_a_flood_of_errors_the_beginning_is_read() -> None:
+    """What the driver says first is found, and nobody waits for two million lines of noise."""
+    lost = b"Unable to determine the device handle for GPU 0000:0A:00.0: GPU is lost.\n"
+    run = Run(Finished(None, b"", lost + b"y\n" * 2**21, "flood"), SmiDocument())
+    assert [found.reason for found in failed_handles(run.text)] == ["gpu_lost"]
+    assert len(run.text) < 100_000
 
 
 @pytest.mark.parametrize("fault", ["child 1000", "detached 1000"])

@@ -36,6 +36,9 @@ from exporter.record import dataclass
 PROGRAM = "nvidia-smi"
 OUTPUT_LIMIT_BYTES = 4 * 1024 * 1024
 LIST_LIMIT_BYTES = 256 * 1024
+ERRORS_READ_BYTES = 64 * 1024
+"""A flood of errors is not searched for sentences to its end: that took seconds."""
+
 _INFOROM = re.compile(r"infoROM is corrupted at gpu ([0-9a-fA-F:.]{7,20})", re.IGNORECASE)
 PR_SET_CHILD_SUBREAPER = 36
 MAX_ORPHANS = 1000
@@ -52,8 +55,8 @@ class Run:
 
     @property
     def text(self) -> str:
-        """The text that the program printed beside its document."""
-        errors = self.finished.errors.decode("utf-8", "replace")
+        """The text that the program printed beside its document, of errors the beginning."""
+        errors = self.finished.errors[:ERRORS_READ_BYTES].decode("utf-8", "replace")
         return "\n".join((*self.document.sentences, errors))
 
     @property
