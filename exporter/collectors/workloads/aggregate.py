@@ -317,7 +317,8 @@ def _reason(clients: tuple[GpuClient, ...], table: ProcessTable) -> str:
     if all(client.name is None for client in clients):
         return "pids_not_found"
     if any(client.pod_uid is not None for client in lost):
-        return "pod_unknown" if table.names.are_known else "no_pod_names"
+        are_known = table.names.pods or table.names.containers
+        return "pod_unknown" if are_known else "no_pod_names"
     return "processes_ended"
 
 

@@ -87,7 +87,7 @@ def uid_of_holder(entry: Allocation, table: ProcessTable) -> PodUid | None:
         and not set(it.devices).isdisjoint(entry.devices)
         for it in table.allocations
     )
-    return PodUid(pod.namespace, pod.pod, pod.uid) if holds else None
+    return pod if holds else None
 
 
 def _by_pod(uid: str, container_id: str | None, table: ProcessTable) -> Workload | None:

@@ -12,7 +12,7 @@ from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 
-from exporter.collectors.workloads.values import Workload
+from exporter.collectors.workloads.values import PodUid, Workload
 from exporter.record import dataclass
 
 PODS = "var/log/pods"
@@ -26,28 +26,17 @@ _CONTAINER_NAME = re.compile(_NAME)
 
 
 @dataclass(frozen=True, slots=True)
-class PodFolder:
-    """One pod: its namespace and name, and the folder that says so."""
-
-    namespace: str
-    pod: str
-    uid: str
-    folder: str
-
-
-@dataclass(frozen=True, slots=True)
 class PodNames:
-    """Pods by uid and containers by id; `are_known` is False where the folders cannot be read."""
+    """Pods by uid and containers by id; none where the folders cannot be read."""
 
-    are_known: bool = False
-    pods: Mapping[str, PodFolder] = field(default_factory=lambda: MappingProxyType({}))
+    pods: Mapping[str, PodUid] = field(default_factory=lambda: MappingProxyType({}))
     containers: Mapping[str, Workload] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def parse_pod_folder(folder: str) -> PodFolder | None:
+def parse_pod_folder(folder: str) -> PodUid | None:
     """Parse the pod of a folder `NAMESPACE_POD_UID`; None when it is not one."""
     match = _POD_FOLDER.fullmatch(folder)
-    return None if match is None else PodFolder(match[1], match[2], match[3], folder)
+    return None if match is None else PodUid(match[1], match[2], match[3])
 
 
 def parse_container_log(file: str) -> tuple[str, Workload] | None:
@@ -66,14 +55,13 @@ class PodNameReader:
     def read(self) -> PodNames:
         """Read all names now; empty where there is no kubelet or its folders cannot be read."""
         folders = (parse_pod_folder(name) for name in _entries(self._pods))
-        pods = {pod.uid: pod for pod in folders if pod is not None}
+        pods = {pod.pod_uid: pod for pod in folders if pod is not None}
         logs = (parse_container_log(name) for name in _entries(self._containers))
-        containers = dict(log for log in logs if log is not None)
-        return PodNames(bool(pods or containers), pods, containers)
+        return PodNames(pods, dict(log for log in logs if log is not None))
 
-    def containers_of(self, pod: PodFolder) -> tuple[str, ...]:
+    def containers_of(self, pod: PodUid) -> tuple[str, ...]:
         """List the containers that have logged in this pod."""
-        path = self._pods / pod.folder
+        path = self._pods / f"{pod.namespace}_{pod.pod}_{pod.pod_uid}"
         names = () if path.is_symlink() else tuple(_entries(path))
         return tuple(sorted(name for name in names if _CONTAINER_NAME.fullmatch(name)))
 

@@ -122,7 +122,7 @@ class NodeFiles:
             if facts.owner.container_id not in names.containers
         }
         pods = [names.pods[uid] for uid in sorted(unnamed) if uid in names.pods]
-        return {pod.uid: self._names.containers_of(pod) for pod in pods}
+        return {pod.pod_uid: self._names.containers_of(pod) for pod in pods}
 
 
 def _are_in_pods(processes: Iterable[ProcessFacts]) -> bool:

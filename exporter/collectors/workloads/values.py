@@ -177,7 +177,7 @@ class GpuTotals:
 
 @dataclass(frozen=True, slots=True, order=True)
 class PodUid:
-    """The UID of a pod on a GPU; a deleted pod's name may come again."""
+    """A pod with its UID, because the name of a deleted pod may come again."""
 
     namespace: str
     pod: str

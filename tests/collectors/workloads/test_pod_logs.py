@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from exporter.collectors.workloads.pod_logs import (
-    PodFolder,
     PodNameReader,
+    PodNames,
     parse_container_log,
     parse_pod_folder,
 )
-from exporter.collectors.workloads.values import Workload
+from exporter.collectors.workloads.values import PodUid, Workload
 
 CID = "4f" * 32
 UID = "3b1f0f6e-58c1-4b0e-9c0a-1f6f0d3c2b1a"
@@ -67,8 +67,8 @@ def test_nothing_in_the_folders_is_opened_or_followed(tmp_path: Path) -> None:
 
 def test_a_node_without_a_kubelet_has_no_names(tmp_path: Path) -> None:
     """Folders that are not there, or not folders, are no error."""
-    assert not PodNameReader(tmp_path).read().are_known
+    assert PodNameReader(tmp_path).read() == PodNames()
     (tmp_path / "var").write_text("")
     reader = PodNameReader(tmp_path)
-    assert not reader.read().are_known
-    assert reader.containers_of(PodFolder("a", "b", UID, "c")) == ()
+    assert reader.read() == PodNames()
+    assert reader.containers_of(PodUid("a", "b", UID)) == ()
