@@ -6,7 +6,6 @@ Prints resident bytes, threads and descriptors after a tenth of them and at the 
 import asyncio
 import gc
 import json
-import os
 import resource
 import sys
 import time
@@ -15,11 +14,8 @@ from pathlib import Path
 from exporter.blocking import DaemonThreads
 from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
-from exporter.collectors.workloads.aggregate import WorkloadAggregator
-from exporter.collectors.workloads.kubelet import PodResources
-from exporter.collectors.workloads.processes import ProcessReader
-from exporter.collectors.workloads.source import NodeFiles, WorkloadSource
-from exporter.config import Config, Faults
+from exporter.collectors.workloads.source import WorkloadSource
+from exporter.config import Config, Faults, Processes, Sources
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
 from exporter.exposition.render import Format
@@ -29,6 +25,7 @@ from exporter.rule_runner import RuleRunner
 from tests.collectors.whole_node import sources
 from tests.fakes import host_proc
 from tests.fakes.host_tree import gpu_node
+from tests.fakes.source_context import source_context
 
 NEW_PROCESSES = 50
 LIVES = 2
@@ -96,16 +93,10 @@ def _use() -> dict[str, int]:
 async def _run(folder: Path, count: int) -> None:
     call = DaemonThreads()
     crowd = Crowd(folder)
-    files = NodeFiles(
-        ProcessReader(crowd.tree.proc, os.sysconf("SC_CLK_TCK")), crowd.tree.proc, crowd.tree.host
-    )
-    workloads = WorkloadSource(
-        files,
-        WorkloadAggregator(50),
-        PodResources(crowd.tree.host, call),
-        call=call,
-        boottime=lambda: crowd.now,
-    )
+    tree = Sources(proc_root=str(crowd.tree.proc), host_root=str(crowd.tree.host))
+    config = Config(sources=tree, processes=Processes(per_pid=True))
+    ctx = source_context(config, call=call, boottime=lambda: crowd.now)
+    workloads = WorkloadSource(ctx)
     pages = Pages(EVERYTHING, lambda: crowd.now, Moment)
     judging = RuleRunner(Config(faults=Faults()), EVERYTHING, call, time.perf_counter)
     collector = CollectionLoop(

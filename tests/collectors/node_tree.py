@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from exporter.config import Sources
+
 TICKS = 100
 
 
@@ -17,6 +19,11 @@ class NodeTree:
         self.root.mkdir(parents=True)
         self.process(1, "0::/init.scope", name="systemd", started=0.0)
         self.process(2, "0::/", name="kthreadd", started=0.0)
+
+    @property
+    def sources(self) -> Sources:
+        """The configuration of this tree."""
+        return Sources(proc_root=str(self.proc), host_root=str(self.root))
 
     def process(
         self,

@@ -1,26 +1,21 @@
 """The page of the workloads, compared byte by byte; `make golden` rewrites it."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
 
 from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState, MigInstance
 from exporter.collectors.sharing.mps import MpsControl
 from exporter.collectors.sharing.schedulers import Schedulers
-from exporter.collectors.workloads.aggregate import WorkloadAggregator
 from exporter.collectors.workloads.families import FAMILIES
-from exporter.collectors.workloads.kubelet import PodResources
-from exporter.collectors.workloads.processes import ProcessReader
-from exporter.collectors.workloads.source import NodeFiles, WorkloadSource
+from exporter.collectors.workloads.source import WorkloadSource
 from exporter.collectors.workloads.values import Workloads
+from exporter.config import Config, Processes
 from exporter.exposition.render import Format, render
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children
-from tests.collectors.node_tree import TICKS, NodeTree, device_entry
-
-T = TypeVar("T")
+from tests.collectors.node_tree import NodeTree, device_entry
+from tests.fakes.source_context import call_now, source_context
 
 READ_AT = 1000.0
 GIB = 2**30
@@ -28,10 +23,6 @@ TRAINER_UID = "3b1f0f6e-58c1-4b0e-9c0a-1f6f0d3c2b1a"
 SERVER_UID = "77770f6e-58c1-4b0e-9c0a-1f6f0d3c2b1a"
 TRAINER_ID, SERVER_ID, SIDECAR_ID = "4f" * 32, "5e" * 32, "6d" * 32
 SLICES = (MigInstance(1, 0, "MIG-a", "1g.10gb"), MigInstance(2, 0, "MIG-b", "1g.10gb"))
-
-
-async def _at_once(function: Callable[[], T]) -> T:
-    return function()
 
 
 def _node(folder: Path) -> NodeTree:
@@ -76,15 +67,10 @@ def _gpus(read_at: float, joules: float) -> Gpus:
 
 async def _page(folder: Path) -> str:
     tree, now = _node(folder), READ_AT
-    mps = MpsControl(Children(), {}, (), call=_at_once, boottime=lambda: now)
-    source = WorkloadSource(
-        NodeFiles(ProcessReader(tree.proc, TICKS), tree.proc, tree.root),
-        WorkloadAggregator(2),
-        PodResources(tree.root, _at_once),
-        build_sharing=lambda: Schedulers(tree.root, mps, _at_once),
-        call=_at_once,
-        boottime=lambda: now,
-    )
+    mps = MpsControl(Children(), {}, (), call=call_now, boottime=lambda: now)
+    config = Config(sources=tree.sources, processes=Processes(per_pid=True, top_n=2))
+    source = WorkloadSource(source_context(config, boottime=lambda: now))
+    source.build_sharing = lambda: Schedulers(tree.root, mps, call_now)
     snapshot = Snapshot("n", 1, 0.0, now, 0.0)
     for step in (0, 1):
         now = READ_AT + 15.0 * step

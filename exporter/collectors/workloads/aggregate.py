@@ -76,11 +76,9 @@ _Devices = Mapping[DeviceId, tuple[str, frozenset[tuple[int, int]]]]
 class WorkloadAggregator:
     """From what the driver and the kernel said to one value; `top_n` is None without pids."""
 
-    def __init__(
-        self, top_n: int | None, redaction: Redaction | None = None, *, pod_uids: bool = False
-    ) -> None:
+    def __init__(self, top_n: int | None, redaction: Redaction, *, pod_uids: bool) -> None:
         self._top_n = top_n
-        self.redaction = redaction or Redaction()
+        self.redaction = redaction
         self.with_pod_uids = pod_uids and not self.redaction.hides("pod")
         self._energy = EnergyAttribution()
         self._idle = IdleTime()

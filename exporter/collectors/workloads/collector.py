@@ -6,7 +6,7 @@ from exporter.collector import Collector, SourceRow
 from exporter.collectors.workloads.entities import PROCESS, WORKLOAD
 from exporter.collectors.workloads.families import FAMILIES
 from exporter.collectors.workloads.jobs import GpuJobs
-from exporter.collectors.workloads.source import build_workloads
+from exporter.collectors.workloads.source import WorkloadSource
 from exporter.collectors.workloads.values import Workloads
 from exporter.collectors.workloads.wait_edges import TRACKED, owners_of_locks, waiting
 from exporter.faults.entities.node import NodeFields
@@ -14,7 +14,7 @@ from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(
     "workloads",
-    sources=(SourceRow("workloads", "workloads", build_workloads),),
+    sources=(SourceRow("workloads", "workloads", WorkloadSource),),
     values=(Workloads,),
     families=FAMILIES,
     subject=CollectorSubject(

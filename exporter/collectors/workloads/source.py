@@ -7,7 +7,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from exporter.blocking import CallBlocking
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.workloads.aggregate import Shares, WorkloadAggregator
 from exporter.collectors.workloads.attribution import ProcessTable
@@ -47,15 +46,8 @@ KEPT_SECS = 300.0
 class NodeFiles:
     """Reads what the node's files say about processes, pods and devices; blocks while it does."""
 
-    def __init__(
-        self,
-        processes: ProcessReader,
-        proc_root: Path,
-        host_root: Path,
-        max_processes: int = MAX_PROCESSES,
-    ) -> None:
+    def __init__(self, processes: ProcessReader, proc_root: Path, host_root: Path) -> None:
         self._processes = processes
-        self._max_processes = max_processes
         self._proc = proc_root
         self._root = host_root
         self._names = PodNameReader(host_root)
@@ -80,7 +72,7 @@ class NodeFiles:
         scope = pid_scope(self._proc)
         if scope.reason is not None:
             return ProcessTable(scope, allocations=() if given is None else given.allocations)
-        result = {pid: self._processes.read(pid) for pid in pids[: self._max_processes]}
+        result = {pid: self._processes.read(pid) for pid in pids[:MAX_PROCESSES]}
         found = {pid: facts for pid, facts in result.items() if facts is not None}
         processes = {**others, **found}
         devices, missing = self._devices() if given is None else (given, ())
@@ -96,7 +88,7 @@ class NodeFiles:
         return ProcessTable(
             scope=scope,
             processes=processes,
-            unread=frozenset(pids[self._max_processes :]),
+            unread=frozenset(pids[MAX_PROCESSES:]),
             names=names,
             containers_by_pod=self._containers_by_pod(processes.values(), names),
             allocations=devices.allocations,
@@ -174,28 +166,30 @@ class WorkloadSource:
     follows = Gpus
     deadline_secs = FILE_DEADLINE_SECS
 
-    def __init__(
-        self,
-        files: NodeFiles,
-        accounts: WorkloadAggregator,
-        resources: PodResources,
-        root: Path = Path("/"),
-        *,
-        build_sharing: Callable[[], Sharing] | None = None,
-        jobs: "SlurmJobs | None" = None,
-        call: CallBlocking,
-        boottime: Callable[[], float],
-    ) -> None:
-        self.root = root
-        self.build_sharing = build_sharing
-        self._sharing: Sharing | None = None
+    def __init__(self, ctx: SourceContext) -> None:
+        settings = ctx.config.processes
+        proc, self.root = ctx.proc, ctx.root
+        if ctx.config.gpu.backend == "demo":
+            # Simulated processes are not those that have their numbers here.
+            folder = Path(ctx.config.demo.folder or os.devnull)
+            proc, self.root = folder / "proc", folder / "root"
+        reader = ProcessReader(proc, os.sysconf("SC_CLK_TCK"), with_users=settings.users)
+        redaction = Redaction(settings.redact, settings.redact_salt)
+        self._files = NodeFiles(reader, proc, self.root)
+        self._accounts = WorkloadAggregator(
+            settings.top_n if settings.per_pid else None, redaction, pod_uids=settings.pod_uids
+        )
+        self._resources = PodResources(self.root, ctx.call)
         self._answer, self._answered_at = KubeletDevices(), -KEPT_SECS
-        self._jobs = jobs
-        self._files = files
-        self._accounts = accounts
-        self._resources = resources
-        self._call = call
-        self._boottime = boottime
+        self._jobs: SlurmJobs | None = None
+        if settings.slurm_jobs and not redaction.hides("container"):
+            from exporter.collectors.workloads import slurm  # noqa: PLC0415 - where it is asked for
+
+            self._jobs = slurm.SlurmJobs(reader, proc, self.root, ctx.call)
+        self.build_sharing: Callable[[], Sharing] | None = None
+        self._sharing: Sharing | None = None
+        self._call = ctx.call
+        self._boottime = ctx.boottime
 
     async def read_after(self, seen: Snapshot) -> Reading[Workloads]:
         """Sum up the workloads on the GPUs of this snapshot; raise SourceAbsent without GPUs."""
@@ -243,34 +237,3 @@ class WorkloadSource:
             await self._sharing.close()
         if self._jobs is not None:
             await self._jobs.close()
-
-
-def build_workloads(ctx: SourceContext) -> WorkloadSource:
-    """Build the source with what the configuration wants of it."""
-    settings = ctx.config.processes
-    proc, root = ctx.proc, ctx.root
-    if ctx.config.gpu.backend == "demo":
-        # Simulated processes are not those that have their numbers here.
-        folder = Path(ctx.config.demo.folder or os.devnull)
-        proc, root = folder / "proc", folder / "root"
-    ticks_per_sec = os.sysconf("SC_CLK_TCK")
-    reader = ProcessReader(proc, ticks_per_sec, with_users=settings.users)
-    redaction = Redaction(settings.redact, settings.redact_salt)
-    jobs = None
-    if settings.slurm_jobs and not redaction.hides("container"):
-        from exporter.collectors.workloads.slurm import (  # noqa: PLC0415 - where it is asked for
-            SlurmJobs,
-        )
-
-        jobs = SlurmJobs(reader, proc, root, ctx.call)
-    return WorkloadSource(
-        NodeFiles(reader, proc, root),
-        WorkloadAggregator(
-            settings.top_n if settings.per_pid else None, redaction, pod_uids=settings.pod_uids
-        ),
-        PodResources(root, ctx.call),
-        root,
-        jobs=jobs,
-        call=ctx.call,
-        boottime=ctx.boottime,
-    )

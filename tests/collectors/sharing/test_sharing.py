@@ -16,19 +16,16 @@ from exporter.collectors.sharing.hami import HamiLimit
 from exporter.collectors.sharing.mps import MemoryLimit, MpsControl, MpsServer
 from exporter.collectors.sharing.node import CONTEXT_BYTES, NodeSharing
 from exporter.collectors.sharing.schedulers import Schedulers, SchedulersSeen
-from exporter.collectors.workloads.aggregate import WorkloadAggregator
-from exporter.collectors.workloads.kubelet import PodResources
-from exporter.collectors.workloads.processes import ProcessReader
-from exporter.collectors.workloads.redaction import Redaction
-from exporter.collectors.workloads.source import NodeFiles, WorkloadSource
+from exporter.collectors.workloads.source import WorkloadSource
 from exporter.collectors.workloads.values import GpuShare, Workload, Workloads, WorkloadUse
+from exporter.config import Config, Processes
 from exporter.model.reading import Missing, Reading
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import Children
-from tests.collectors.node_tree import TICKS, NodeTree, device_entry
+from tests.collectors.node_tree import NodeTree, device_entry
 from tests.fakes.hami import container, region
 from tests.fakes.mps import LIMITS, MpsDaemon, control_program
-from tests.fakes.source_context import call_now
+from tests.fakes.source_context import call_now, source_context
 
 T = TypeVar("T")
 
@@ -56,18 +53,12 @@ class Node:
         self.tree = NodeTree(folder)
         self.tree.pod("ml", "train-0", UID, "trainer")
         self.tree.container_log("ml", "train-0", "trainer", CID)
-        root, redaction = self.tree.root, Redaction((redact,), "salt")
+        root = self.tree.root
         mps = mps or MpsControl(Children(), {}, (), call=call_now, boottime=lambda: 1000.0)
-        reader = ProcessReader(self.tree.proc, TICKS)
-        self.source = WorkloadSource(
-            NodeFiles(reader, self.tree.proc, root),
-            WorkloadAggregator(None, redaction),
-            PodResources(root, call_now),
-            root,
-            build_sharing=lambda: Schedulers(root, mps, call, ME, patience_secs=0.05),
-            call=call_now,
-            boottime=lambda: 1000.0,
-        )
+        processes = Processes(redact=(redact,), redact_salt="salt")
+        config = Config(sources=self.tree.sources, processes=processes)
+        self.source = WorkloadSource(source_context(config, boottime=lambda: 1000.0))
+        self.source.build_sharing = lambda: Schedulers(root, mps, call, ME, patience_secs=0.05)
 
     def process(self, pid: int) -> None:
         """A process of the pod."""

@@ -18,7 +18,7 @@ from exporter.collectors.workloads.slurm import (
     SlurmJobs,
     parse_environ,
 )
-from exporter.collectors.workloads.source import build_workloads
+from exporter.collectors.workloads.source import WorkloadSource
 from exporter.collectors.workloads.values import SlurmJob, Workloads
 from exporter.config.file import Layer, load
 from exporter.model.reading import Reading
@@ -50,7 +50,7 @@ class Jobs:
         ctx = source_context(
             load([Layer("test", asked)]), call=DaemonThreads(), boottime=lambda: READ_AT
         )
-        self.source = build_workloads(ctx)
+        self.source = WorkloadSource(ctx)
 
     def process(
         self, pid: int, job: int, said: dict[str, str] | None, *, state: str = "S", uid: int = 1000

@@ -1,27 +1,24 @@
 """From processes on GPUs to the workloads they belong to, over fake trees of nodes."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any
 
 import pytest
 
 from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState, MigInstance
-from exporter.collectors.workloads.aggregate import MAX_ROWS, WorkloadAggregator
-from exporter.collectors.workloads.kubelet import SOCKET, PodResources
-from exporter.collectors.workloads.processes import ProcessReader
-from exporter.collectors.workloads.redaction import Redaction
-from exporter.collectors.workloads.source import KEPT_SECS, NodeFiles, WorkloadSource
+from exporter.collectors.workloads.aggregate import MAX_ROWS
+from exporter.collectors.workloads.kubelet import SOCKET
+from exporter.collectors.workloads.source import KEPT_SECS, MAX_PROCESSES, WorkloadSource
 from exporter.collectors.workloads.values import PodUid, Workload, Workloads, WorkloadUse
+from exporter.config import Config, Processes
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
 from exporter.reading.source import SourceAbsent
-from tests.collectors.node_tree import TICKS, NodeTree, device_entry
+from tests.collectors.node_tree import NodeTree, device_entry
 from tests.collectors.workloads.kubelet import Kubelet, list_response, say_nothing, speak
-
-T = TypeVar("T")
+from tests.fakes.source_context import source_context
 
 CID = "4f" * 32
 OTHER_CID = "5e" * 32
@@ -37,25 +34,10 @@ GIB = 2**30
 class Node:
     """A source over a fake tree, and what it is asked to look closer at."""
 
-    def __init__(
-        self,
-        tree: NodeTree,
-        *,
-        top_n: int | None = None,
-        users: bool = False,
-        max_processes: int = 2000,
-        redact: tuple[str, ...] = (),
-        pod_uids: bool = False,
-    ) -> None:
+    def __init__(self, tree: NodeTree, **settings: Any) -> None:
         self.now = READ_AT
-        reader = ProcessReader(tree.proc, TICKS, with_users=users)
-        self.source = WorkloadSource(
-            NodeFiles(reader, tree.proc, tree.root, max_processes),
-            WorkloadAggregator(top_n, Redaction(redact), pod_uids=pod_uids),
-            PodResources(tree.root, _at_once, timeout_secs=0.2),
-            call=_at_once,
-            boottime=lambda: self.now,
-        )
+        config = Config(sources=tree.sources, processes=Processes(**settings))
+        self.source = WorkloadSource(source_context(config, boottime=lambda: self.now))
 
     async def read(self, *states: GpuState) -> Workloads:
         return (await self.reading(*states)).value
@@ -64,10 +46,6 @@ class Node:
         gpus = Gpus(GpuBackend("nvml", "ok"), states)
         readings: MappingProxyType[type, object] = MappingProxyType({Gpus: gpus})
         return await self.source.read_after(Snapshot("n", 1, 0.0, self.now, 0.0, readings))
-
-
-async def _at_once(function: Callable[[], T]) -> T:
-    return function()
 
 
 def _gpu(*processes: GpuProcess, index: int = 0, read_at: float = READ_AT) -> GpuState:
@@ -541,7 +519,7 @@ async def test_series_of_single_processes_are_capped(tree: NodeTree) -> None:
     for pid in range(10, 16):
         tree.process(pid, f"0::/kubepods/pod{UID}/{CID}")
     processes = [_process(pid, pid * GIB, 1.0) for pid in range(10, 16)]
-    rows = (await Node(tree, top_n=2).read(_gpu(*processes))).per_pid
+    rows = (await Node(tree, per_pid=True, top_n=2).read(_gpu(*processes))).per_pid
     assert [(row.pid, row.memory_used_bytes) for row in rows] == [
         ("15", 15 * GIB),
         ("14", 14 * GIB),
@@ -554,18 +532,17 @@ async def test_series_of_single_processes_are_capped(tree: NodeTree) -> None:
 async def test_ten_thousand_processes_stay_bounded(tmp_path: Path) -> None:
     """However many processes use a GPU, the rows are capped and nothing is counted twice."""
     tree = NodeTree(tmp_path)
-    limit = MAX_ROWS + 50
-    for pid in range(100, 100 + limit):
+    for pid in range(100, 100 + MAX_PROCESSES):
         tree.process(pid, "0::/", name=f"job{pid}")
     everything = [_process(pid, 1024) for pid in range(100, 10_100)]
-    workloads = await Node(tree, max_processes=limit, top_n=50).read(_gpu(*everything))
+    workloads = await Node(tree, per_pid=True, top_n=50).read(_gpu(*everything))
     assert len(workloads.uses) == MAX_ROWS + 1
     assert sum(use.processes for use in workloads.uses) == 10_000
     assert sum(use.memory_used_bytes or 0 for use in workloads.uses) == 10_000 * 1024
     assert len(workloads.per_pid) == 51
     assert sum(row.memory_used_bytes or 0 for row in workloads.per_pid) == 10_000 * 1024
     assert workloads.totals[0].orphan_memory_bytes == 0
-    assert workloads.attribution_ratio == limit / 10_000
+    assert workloads.attribution_ratio == MAX_PROCESSES / 10_000
 
 
 async def test_only_processes_on_gpus_are_looked_at(tree: NodeTree) -> None:

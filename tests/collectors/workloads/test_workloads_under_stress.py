@@ -10,18 +10,17 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.blocking import CallBlocking, DaemonThreads
 from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
-from exporter.collectors.workloads.aggregate import WorkloadAggregator
 from exporter.collectors.workloads.families import FAMILIES
-from exporter.collectors.workloads.kubelet import PodResources
-from exporter.collectors.workloads.processes import ProcessReader
-from exporter.collectors.workloads.source import NodeFiles, WorkloadSource
+from exporter.collectors.workloads.source import WorkloadSource
 from exporter.collectors.workloads.values import Workloads
+from exporter.config import Config, Processes
 from exporter.exposition.render import Format, render
 from exporter.loop import Clocks, CollectionLoop
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Outcome, Snapshot
-from tests.collectors.node_tree import TICKS, NodeTree
+from tests.collectors.node_tree import NodeTree
 from tests.fakes.fuse import StuckFiles
+from tests.fakes.source_context import source_context
 
 READ_AT = 1000.0
 
@@ -44,13 +43,8 @@ class GpusOfTest:
 
 
 def _source(tree: NodeTree, call: CallBlocking, deadline_secs: float = 2.0) -> WorkloadSource:
-    source = WorkloadSource(
-        NodeFiles(ProcessReader(tree.proc, TICKS), tree.proc, tree.root),
-        WorkloadAggregator(50),
-        PodResources(tree.root, call),
-        call=call,
-        boottime=lambda: READ_AT,
-    )
+    config = Config(sources=tree.sources, processes=Processes(per_pid=True))
+    source = WorkloadSource(source_context(config, call=call, boottime=lambda: READ_AT))
     source.deadline_secs = deadline_secs
     return source
 
