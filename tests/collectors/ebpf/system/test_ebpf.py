@@ -10,13 +10,9 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporter.collectors.ebpf.trace_loop import not_met
 from tests.fakes.fixtures import built
 from tests.fakes.native import CUDART, build_calls, build_cudart
 from tests.program import Program, wait_for
-
-REASON = not_met(Path("/proc"), Path("/sys"))
-pytestmark = pytest.mark.skipif(REASON is not None, reason=f"calls cannot be counted: {REASON}")
 
 FAST = {"metrics": {"collect_interval_secs": 1}}
 ATTACHED_SECS = 120.0

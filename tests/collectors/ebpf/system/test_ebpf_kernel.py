@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors.ebpf.trace_loop import not_met
 from exporter.collectors.ebpf.traced_events import TracedEventsSource, build_owners
 from exporter.collectors.workloads.cgroup_ids import ROOTS
 from exporter.config import Config
@@ -22,9 +21,6 @@ from exporter.config.ebpf import Ebpf
 from exporter.reading.source import SourceAbsent
 from tests.fakes.source_context import source_context
 from tests.program import Program, wait_for
-
-REASON = not_met(Path("/proc"), Path("/sys"))
-pytestmark = pytest.mark.skipif(REASON is not None, reason=f"events cannot be counted: {REASON}")
 
 LOSES = """table inet lossy {
   chain input {
