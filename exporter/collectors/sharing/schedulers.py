@@ -1,6 +1,5 @@
 """GPU sharing schedulers: finds their files on the node, and queries those that answer."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,21 +39,14 @@ class SchedulersSeen:
     def on_node(
         self, registered: tuple[Replicas, ...], names: PodNames, redaction: Redaction
     ) -> NodeSharing:
-        """Join the limits with the replicas that device plugins registered."""
-        hami = self.by_workload(names, redaction)
-        return NodeSharing(registered, self.mps_resources, self.mps_servers, hami)
-
-    def by_workload(
-        self, names: PodNames, redaction: Redaction
-    ) -> Mapping[tuple[str, Workload], HamiLimit]:
-        """Index limits by GPU and workload; those of pods that are gone are left out."""
-        found = {}
+        """Join the limits, but those of pods that are gone, with the registered replicas."""
+        hami = {}
         for limit in self.limits:
             pod = names.pods.get(limit.pod_uid)
             if pod is not None:
                 workload = Workload(pod.namespace, pod.pod, limit.container)
-                found[limit.gpu_uuid, redaction.workload(workload)] = limit
-        return found
+                hami[limit.gpu_uuid, redaction.workload(workload)] = limit
+        return NodeSharing(registered, self.mps_resources, self.mps_servers, hami)
 
 
 def look(host_root: Path, owner: int = ROOT) -> SchedulersSeen:
