@@ -16,6 +16,8 @@ from pathlib import Path
 from re import Pattern
 
 from exporter.collectors.ebpf.tenant_files import Progress
+from exporter.reading.files import read_text
+from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.record import dataclass
 
 MAX_MAPS_BYTES = 8 * 1024 * 1024
@@ -149,12 +151,12 @@ class LibraryFinder:
     def _look_at(self, pid: int, seen: _Seen) -> None:
         """Read the maps, unless the process waits in the kernel: its maps may be locked."""
         try:
-            words = _read(f"{self._proc}/{pid}/stat", 4096).rpartition(")")[2].split()
+            words = read_text(f"{self._proc}/{pid}/stat", 4096).rpartition(")")[2].split()
             if words and words[0] not in "DZX":
                 seen.parent = seen.parent or int(words[1])
-                maps = _read(f"{self._proc}/{pid}/maps")
+                maps = read_text(f"{self._proc}/{pid}/maps", MAX_MAPS_BYTES)
                 seen.libraries = tuple(islice(self._libraries(maps), MAX_OF_PROCESS))
-        except (OSError, ValueError, IndexError):
+        except (SourceAbsent, SourceFailed, ValueError, IndexError):
             return  # it has ended, or it is not ours to see
 
     def _libraries(self, maps: str) -> Iterator[Found]:
@@ -170,18 +172,6 @@ class LibraryFinder:
                     if pattern.fullmatch(name) and one not in found:
                         found.add(one)
                         yield one
-
-
-def _read(path: str, limit: int = MAX_MAPS_BYTES) -> str:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        chunks = []
-        while limit > 0 and (chunk := os.read(descriptor, min(65536, limit))):
-            chunks.append(chunk)
-            limit -= len(chunk)
-        return b"".join(chunks).decode("utf-8", "replace")
-    finally:
-        os.close(descriptor)
 
 
 class OpenLibrary:
@@ -237,7 +227,7 @@ def _is_overlay(proc_root: Path, pid: int, device: int) -> bool:
     """Whether the file is seen through layers: containers of one image share the file below."""
     number = f" {os.major(device)}:{os.minor(device)} "
     try:
-        mounts = _read(f"{proc_root}/{pid}/mountinfo")
-    except OSError:
+        mounts = read_text(f"{proc_root}/{pid}/mountinfo", MAX_MAPS_BYTES)
+    except (SourceAbsent, SourceFailed):
         return False
     return any(number in line and _OVERLAY in line for line in mounts.split("\n"))
