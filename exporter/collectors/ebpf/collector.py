@@ -6,20 +6,12 @@ from exporter.collector import Collector, SourceRow
 from exporter.collectors.ebpf.entities import COMMUNICATOR
 from exporter.collectors.ebpf.families import FAMILIES
 from exporter.collectors.ebpf.traced_calls import TracedCallsSource
-from exporter.collectors.ebpf.traced_events import TracedEventsSource, build_owners
+from exporter.collectors.ebpf.traced_events import TracedEventsSource
 from exporter.collectors.ebpf.traced_functions import TracedFunctionsSource
 from exporter.collectors.ebpf.values import TracedCalls
 from exporter.config import Config
 from exporter.exposition.family import experimental
 from exporter.faults.subject import CollectorSubject
-from exporter.reading.context import SourceContext
-from exporter.reading.device_filter import shown
-from exporter.reading.source import Source
-
-
-def _kernel_events(ctx: SourceContext) -> Source:
-    is_disk_shown = shown(ctx.devices.disk_exclude, ctx.devices.disk_include)
-    return TracedEventsSource(ctx, build_owners(ctx, is_disk_shown))
 
 
 def _traces_calls(config: Config) -> bool:
@@ -38,12 +30,7 @@ COLLECTOR = Collector(
     "ebpf",
     sources=(
         SourceRow("ebpf", "probes", TracedCallsSource, is_asked_for=_traces_calls),
-        SourceRow(
-            "ebpf_kernel",
-            "probes",
-            _kernel_events,
-            is_asked_for=_traces_kernel,
-        ),
+        SourceRow("ebpf_kernel", "probes", TracedEventsSource, is_asked_for=_traces_kernel),
         SourceRow(
             "ebpf_functions", "probes", TracedFunctionsSource, is_asked_for=_traces_functions
         ),

@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from exporter.model.label import clean_text
 from exporter.model.reading import Missing, Reading
 from exporter.reading.cgroup import NOBODY
 from exporter.reading.context import SourceContext
+from exporter.reading.device_filter import shown
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.record import dataclass
@@ -55,11 +56,9 @@ class TracedEventsSource:
     name = "ebpf_kernel"
     deadline_secs = 1.0
 
-    def __init__(
-        self, ctx: SourceContext, owners: "EventOwners", tracepoints: Path = TRACEPOINTS
-    ) -> None:
+    def __init__(self, ctx: SourceContext, tracepoints: Path = TRACEPOINTS) -> None:
         self._ctx = ctx
-        self._owners = owners
+        self._owners = EventOwners(ctx)
         self._tracepoints = tracepoints
         self._clock = time.monotonic
         self._totals = KernelTotals()
@@ -129,20 +128,14 @@ class TracedEventsSource:
 class EventOwners:
     """Finds the workloads of sockets and the names of disks; blocks while it does."""
 
-    def __init__(
-        self,
-        sys_root: Path,
-        processes: ProcessReader,
-        files: NodeFiles,
-        redaction: Redaction,
-        is_disk_shown: Callable[[str], bool],
-    ) -> None:
-        self._devices = sys_root / "dev/block"
-        self._cgroups = CgroupPaths(sys_root)
-        self._processes = processes
-        self._files = files
-        self._redaction = redaction
-        self._is_disk_shown = is_disk_shown
+    def __init__(self, ctx: SourceContext) -> None:
+        settings = ctx.config.processes
+        self._devices = ctx.sys / "dev/block"
+        self._cgroups = CgroupPaths(ctx.sys)
+        self._processes = ProcessReader(ctx.proc, os.sysconf("SC_CLK_TCK"))
+        self._files = NodeFiles(self._processes, ctx.proc, ctx.root)
+        self._redaction = Redaction(settings.redact, settings.redact_salt)
+        self._is_disk_shown = shown(ctx.devices.disk_exclude, ctx.devices.disk_include)
         self._named: dict[Opener, User] = {}
 
     def look(self, openers: Collection[Opener], disks: Collection[int]) -> _Owners:
@@ -194,12 +187,3 @@ class EventOwners:
             return None  # it was removed
         name = _NVME_PATH.sub(r"\1\2", clean_text(target.name))
         return name if self._is_disk_shown(name) else None
-
-
-def build_owners(ctx: SourceContext, is_disk_shown: Callable[[str], bool]) -> EventOwners:
-    """Build what finds out whose the events of the kernel are."""
-    settings = ctx.config.processes
-    processes = ProcessReader(ctx.proc, os.sysconf("SC_CLK_TCK"))
-    files = NodeFiles(processes, ctx.proc, ctx.root)
-    redaction = Redaction(settings.redact, settings.redact_salt)
-    return EventOwners(ctx.sys, processes, files, redaction, is_disk_shown)

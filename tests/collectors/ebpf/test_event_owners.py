@@ -5,12 +5,11 @@ from pathlib import Path
 from exporter.collectors.ebpf.kernel_totals import UNKNOWN
 from exporter.collectors.ebpf.traced_events import MAX_NAMED, EventOwners
 from exporter.collectors.workloads.cgroup_ids import MAX_FOLDERS, CgroupPaths
-from exporter.collectors.workloads.processes import ProcessReader
-from exporter.collectors.workloads.redaction import Redaction
-from exporter.collectors.workloads.source import NodeFiles
 from exporter.collectors.workloads.values import Workload
+from exporter.config import Config, Processes, Sources
 from tests.fakes import host_proc
 from tests.fakes.host_tree import HostTree
+from tests.fakes.source_context import source_context
 
 UID = "11111111-2222-3333-4444-555555555555"
 CONTAINER = "c" * 64
@@ -32,12 +31,10 @@ class Node:
         log = f"/var/log/containers/train-0_ml_main-{CONTAINER}.log"
         self.tree.write({log: "", "/proc/self/cgroup": "0::/\n"})
         self.tree.write({f"/var/log/pods/ml_train-0_{UID}/main/0.log": ""})
-        processes = ProcessReader(self.tree.proc, 100)
-        files = NodeFiles(processes, self.tree.proc, self.tree.host)
-        redaction = Redaction(words, "salt")
-        self.owners = EventOwners(
-            self.tree.sys, processes, files, redaction, lambda name: not name.startswith("loop")
-        )
+        tree = self.tree
+        roots = Sources(str(tree.proc), sys_root=str(tree.sys), host_root=str(tree.host))
+        config = Config(sources=roots, processes=Processes(redact=words, redact_salt="salt"))
+        self.owners = EventOwners(source_context(config))
 
     def number(self, path: str) -> int:
         """The number of a cgroup."""

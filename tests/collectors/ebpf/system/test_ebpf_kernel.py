@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors.ebpf.traced_events import TracedEventsSource, build_owners
+from exporter.collectors.ebpf.traced_events import TracedEventsSource
 from exporter.collectors.workloads.cgroup_ids import ROOTS
 from exporter.config import Config
 from exporter.config.ebpf import Ebpf
@@ -225,8 +225,7 @@ async def test_what_the_kernel_cannot_count_is_absent_with_the_reason(tmp_path: 
     """The tracepoint that is missing is named."""
     settings = Ebpf(enabled=True, kernel_events=("disk_latency",))
     ctx = source_context(replace(Config(), ebpf=settings))
-    built = TracedEventsSource(ctx, build_owners(ctx, lambda _: True))
-    source = TracedEventsSource(ctx, built._owners, tmp_path)
+    source = TracedEventsSource(ctx, tmp_path)
     with pytest.raises(SourceAbsent, match="no tracepoint block:block_rq_issue"):
         await source.read()
     await source.close()
