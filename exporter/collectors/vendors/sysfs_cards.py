@@ -117,12 +117,12 @@ class SysfsCards:
                 builder.problems.append(GpuProblem(HUNG, index=index, pci_bus_id=address))
                 continue
             del self._running[address]
-            said, missing = task.result()
+            card, missing = task.result()
             builder.missing += missing
-            if isinstance(said, Gpu):
-                builder.add(said)
+            if isinstance(card, Gpu):
+                builder.add(card)
             else:
-                builder.problems.append(said)
+                builder.problems.append(card)
         return builder.answer(driver_version=version)
 
     async def close(self) -> None:
