@@ -5,7 +5,6 @@ https://docs.kernel.org/gpu/amdgpu/driver-misc.html
 """
 
 import re
-from pathlib import Path
 from typing import Any
 
 from exporter.collectors.gpu.backend import place_name
@@ -22,6 +21,7 @@ from exporter.collectors.vendors.card_files import MICRO, CardFiles, HwmonSensor
 from exporter.collectors.vendors.cards import Parts
 from exporter.collectors.vendors.sysfs_cards import SysfsCards
 from exporter.model.reading import Labeled
+from exporter.reading.context import SourceContext
 
 AMDGPU = "amdgpu"
 UNIQUE_ID = re.compile(r"[0-9a-f]{1,16}")
@@ -34,12 +34,10 @@ CLOCKS = (("graphics", "sclk", "pp_dpm_sclk"), ("memory", "mclk", "pp_dpm_mclk")
 class AmdgpuReader:
     """Reads one card; what cannot change while it is bound is read once."""
 
-    def __init__(
-        self, sys_root: Path, *, ecc_locations: bool = False, sees_host_pids: bool = True
-    ) -> None:
-        self._kfd = KfdCards(sys_root)
-        self._ecc_locations = ecc_locations
-        self._sees_host_pids = sees_host_pids
+    def __init__(self, ctx: SourceContext) -> None:
+        self._kfd = KfdCards(ctx.sys)
+        self._ecc_locations = ctx.config.gpu.ecc_locations
+        self._sees_host_pids = ctx.sees_host_pids
         self._boards: dict[str, dict[str, Any]] = {}
         self._throttling: dict[str, Throttling] = {}
         self._with_fan: set[str] = set()
@@ -169,9 +167,4 @@ def parse_levels(text: str) -> tuple[float | None, float | None]:
 
 def build(parts: Parts) -> SysfsCards:
     """Build the backend of amdgpu."""
-    reader = AmdgpuReader(
-        parts.ctx.sys,
-        ecc_locations=parts.ctx.config.gpu.ecc_locations,
-        sees_host_pids=parts.ctx.sees_host_pids,
-    )
-    return SysfsCards(parts, reader)
+    return SysfsCards(parts, AmdgpuReader(parts.ctx))
