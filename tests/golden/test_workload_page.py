@@ -1,5 +1,6 @@
 """The page of the workloads, compared byte by byte; `make golden` rewrites it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +14,6 @@ from exporter.collectors.workloads.values import Workloads
 from exporter.config import Config, Processes
 from exporter.exposition.render import Format, render
 from exporter.model.snapshot import Snapshot
-from exporter.probes.child import Children
 from tests.collectors.node_tree import NodeTree, device_entry
 from tests.fakes.source_context import call_now, source_context
 
@@ -67,7 +67,7 @@ def _gpus(read_at: float, joules: float) -> Gpus:
 
 async def _page(folder: Path) -> str:
     tree, now = _node(folder), READ_AT
-    mps = MpsControl(Children(), {}, (), call=call_now, boottime=lambda: now)
+    mps = MpsControl(source_context(boottime=lambda: now))
     config = Config(sources=tree.sources, processes=Processes(per_pid=True, top_n=2))
     source = WorkloadSource(source_context(config, boottime=lambda: now))
     source.build_sharing = lambda: Schedulers(tree.root, mps, call_now)

@@ -9,13 +9,13 @@ minute apart: a daemon that hangs costs nothing but its own limits.
 import asyncio
 import re
 import stat
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
-from exporter.blocking import CallBlocking
 from exporter.model.reading import Missing
-from exporter.probes.child import Children, Command, run_once
+from exporter.probes.child import Command, run_once
 from exporter.probes.trusted_program import first_trustworthy
+from exporter.reading.context import SourceContext
 from exporter.record import dataclass
 
 PIPES = "tmp/nvidia-mps"
@@ -114,20 +114,12 @@ def trusted_pipe(folder: Path, owner: int = ROOT) -> Pipe | None:
 class MpsControl:
     """Asks the daemons now and then, in the background, and keeps what they said last."""
 
-    def __init__(
-        self,
-        children: Children,
-        environment: Mapping[str, str],
-        programs: tuple[Path, ...],
-        *,
-        call: CallBlocking,
-        boottime: Callable[[], float],
-    ) -> None:
-        self._children = children
-        self._environment = {**environment, "LC_ALL": "C"}
-        self._programs = programs
-        self._call = call
-        self._boottime = boottime
+    def __init__(self, ctx: SourceContext) -> None:
+        self._children = ctx.children
+        self._environment = {**ctx.child_environment, "LC_ALL": "C"}
+        self._programs = tuple(map(Path, ctx.config.gpu.mps_control_paths))
+        self._call = ctx.call
+        self._boottime = ctx.boottime
         self._servers: tuple[MpsServer, ...] = ()
         self._answered_at = 0.0
         self._not_before = 0.0

@@ -87,11 +87,4 @@ class Schedulers:
 
 def build_schedulers(ctx: SourceContext, host_root: Path) -> Schedulers:
     """Build what looks for schedulers on the node with this root."""
-    mps = MpsControl(
-        ctx.children,
-        ctx.child_environment,
-        tuple(map(Path, ctx.config.gpu.mps_control_paths)),
-        call=ctx.call,
-        boottime=ctx.boottime,
-    )
-    return Schedulers(host_root, mps, ctx.call)
+    return Schedulers(host_root, MpsControl(ctx), ctx.call)

@@ -23,9 +23,10 @@ from exporter.collectors.sharing.mps import (
     parse_pids,
     trusted_pipe,
 )
+from exporter.config import Config, GpuConfig
 from exporter.probes.child import Children
 from tests.fakes.mps import CLIENTS, LIMITS, SERVER, MpsDaemon, control_program
-from tests.fakes.source_context import call_now
+from tests.fakes.source_context import source_context
 
 ME = os.geteuid()
 MIB, GIB = 2**20, 2**30
@@ -40,13 +41,13 @@ class Asking:
         self.now = 1000.0
         self.children = children or Children()
         self.folder = folder
-        self.control = MpsControl(
-            self.children,
-            {"PATH": "/usr/bin"},
-            (program,),
-            call=call_now,
+        context = source_context(
+            Config(gpu=GpuConfig(mps_control_paths=(str(program),))),
+            children=self.children,
+            child_environment={"PATH": "/usr/bin"},
             boottime=lambda: self.now,
         )
+        self.control = MpsControl(context)
 
     async def settle(self, *gpus: str) -> tuple[MpsServer, ...]:
         """Ask as a collection does, and wait for the pass that this may have begun."""

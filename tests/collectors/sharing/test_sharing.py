@@ -18,10 +18,9 @@ from exporter.collectors.sharing.node import CONTEXT_BYTES, NodeSharing
 from exporter.collectors.sharing.schedulers import Schedulers, SchedulersSeen
 from exporter.collectors.workloads.source import WorkloadSource
 from exporter.collectors.workloads.values import GpuShare, Workload, Workloads, WorkloadUse
-from exporter.config import Config, Processes
+from exporter.config import Config, GpuConfig, Processes
 from exporter.model.reading import Missing, Reading
 from exporter.model.snapshot import Snapshot
-from exporter.probes.child import Children
 from tests.collectors.node_tree import NodeTree, device_entry
 from tests.fakes.hami import container, region
 from tests.fakes.mps import LIMITS, MpsDaemon, control_program
@@ -54,7 +53,7 @@ class Node:
         self.tree.pod("ml", "train-0", UID, "trainer")
         self.tree.container_log("ml", "train-0", "trainer", CID)
         root = self.tree.root
-        mps = mps or MpsControl(Children(), {}, (), call=call_now, boottime=lambda: 1000.0)
+        mps = mps or MpsControl(source_context())
         processes = Processes(redact=(redact,), redact_salt="salt")
         config = Config(sources=self.tree.sources, processes=processes)
         self.source = WorkloadSource(source_context(config, boottime=lambda: 1000.0))
@@ -187,11 +186,11 @@ async def test_a_folder_that_hangs_costs_its_limits_only(tmp_path: Path) -> None
 @pytest.mark.system
 async def test_the_limits_of_mps_come_with_a_later_look(short_path: Path) -> None:
     """The daemon is asked beside collections: the first look has no limits, the next has them."""
-    children = Children()
-    mps = MpsControl(
-        children, {}, (control_program(short_path),), call=call_now, boottime=lambda: 1000.0
+    programs = (str(control_program(short_path)),)
+    context = source_context(
+        Config(gpu=GpuConfig(mps_control_paths=programs)), boottime=lambda: 1000.0
     )
-    node = Node(short_path, mps)
+    node = Node(short_path, MpsControl(context))
     node.process(10)
     gpu = _gpu(GpuProcess(10, "mps", GIB, 90.0))
     answers = {name.replace("GPU-0", GPU): answer for name, answer in LIMITS.items()}
@@ -204,7 +203,7 @@ async def test_the_limits_of_mps_come_with_a_later_look(short_path: Path) -> Non
     assert (use.quota_memory_bytes, use.quota_sm_percent) == (20350 * MIB, 25.0)
     assert use.quota_sm_excess_percent is None  # of SMs, not of time
     await node.source.close()
-    assert children.pids == ()
+    assert context.children.pids == ()
 
 
 def _use(processes: int = 1, memory: int | None = GIB, sm: float | None = 10.0) -> WorkloadUse:
