@@ -2,21 +2,15 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from functools import partial
 
-from exporter.collectors.external_probes.lines import LineReader
-from exporter.collectors.external_probes.stream import Schedule, StreamProbe
-from exporter.config import ProbeCommand
-from exporter.durations import parse_duration
+from exporter.collectors.external_probes.stream import StreamProbe
 from exporter.model.event import Event
 from exporter.model.probe import ExternalProbes
 from exporter.model.reading import Reading
-from exporter.probes.child import Command
 from exporter.reading.context import SourceContext
 
 MAX_EVENTS = 256
-DEFAULT_DEADLINE_SECS = 10.0
 
 
 class ExternalProbesSource:
@@ -27,7 +21,7 @@ class ExternalProbesSource:
 
     def __init__(self, ctx: SourceContext) -> None:
         self._wake = partial(ctx.wake, self.name)
-        self._probes = tuple(_build(probe, ctx, self._on_event) for probe in ctx.config.probes)
+        self._probes = tuple(StreamProbe(probe, ctx, self._on_event) for probe in ctx.config.probes)
         self._tasks: list[asyncio.Task[None]] = []
         self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
         self._event_count = 0
@@ -53,20 +47,3 @@ class ExternalProbesSource:
         self._events.append(event)
         self._event_count += 1
         self._wake()
-
-
-def _build(
-    probe: ProbeCommand, ctx: SourceContext, on_event: Callable[[Event], None]
-) -> StreamProbe:
-    return StreamProbe(
-        probe.name,
-        Command(probe.command, ctx.child_environment),
-        Schedule(
-            every_secs=parse_duration(probe.every) if probe.mode == "interval" else None,
-            deadline_secs=parse_duration(probe.deadline) or DEFAULT_DEADLINE_SECS,
-        ),
-        ctx.children,
-        LineReader(probe.name, ctx.is_metric_taken, ctx.boottime),
-        boottime=ctx.boottime,
-        on_event=on_event,
-    )

@@ -9,56 +9,39 @@ from functools import partial
 from exporter.collectors.external_probes.kept_series import KeptSeries
 from exporter.collectors.external_probes.lines import Gone, LineReader, ProbeRecord
 from exporter.collectors.external_probes.pace import Pace
+from exporter.config import ProbeCommand
+from exporter.durations import parse_duration
 from exporter.model.event import Event
 from exporter.model.label import clean_text
 from exporter.model.probe import ProbeState
 from exporter.probes.backoff import LONGEST_BACKOFF_SECS, Backoff
-from exporter.probes.child import Child, Children, Command
+from exporter.probes.child import Child, Command
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line
-from exporter.record import dataclass
+from exporter.reading.context import SourceContext
 
 MAX_LINE_BYTES = 64 * 1024
+DEFAULT_DEADLINE_SECS = 10.0
 
 log = logging.getLogger("exporter.probes")
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """The schedule of a probe: it runs for ever (`every_secs` None), or every so many seconds.
+class StreamProbe:
+    """One external probe and its last values, with bounds on everything.
 
-    After `deadline_secs` of silence its values are stale; a run of an interval probe that takes
-    longer is killed.
+    It runs for ever (`every_secs` None), or every so many seconds. After `deadline_secs` of silence
+    its values are stale; a run of an interval probe that takes longer is killed.
     """
 
-    every_secs: float | None
-    deadline_secs: float
-
-    @property
-    def life_secs(self) -> float:
-        """Seconds for which a probe's values are shown."""
-        return self.deadline_secs + (self.every_secs or 0.0)
-
-
-class StreamProbe:
-    """One external probe and its last values, with bounds on everything."""
-
     def __init__(
-        self,
-        name: str,
-        command: Command,
-        schedule: Schedule,
-        children: Children,
-        reader: LineReader,
-        *,
-        boottime: Callable[[], float],
-        on_event: Callable[[Event], None],
+        self, probe: ProbeCommand, ctx: SourceContext, on_event: Callable[[Event], None]
     ) -> None:
-        self.name = name
-        self._command = command
-        self._schedule = schedule
-        self._children = children
-        self._reader = reader
-        self._boottime = boottime
+        self.name = probe.name
+        self._command = Command(probe.command, ctx.child_environment)
+        self._every_secs = parse_duration(probe.every) if probe.mode == "interval" else None
+        self._deadline_secs = parse_duration(probe.deadline) or DEFAULT_DEADLINE_SECS
+        self._children = ctx.children
+        self._reader = LineReader(probe.name, ctx.is_metric_taken, ctx.boottime)
+        self._boottime = ctx.boottime
         self._on_event = on_event
         self._shown = KeptSeries()
         self._run: KeptSeries  # the series of the present run
@@ -66,12 +49,13 @@ class StreamProbe:
         self._lines: Counter[str] = Counter()
         self._restarts = 0
         self._spoke_at: float | None = None
-        self._pace = Pace(boottime)
+        self._pace = Pace(ctx.boottime)
         self._has_complained = False
 
     def state(self) -> ProbeState:
         """Return the state of the probe, with the values that may still be shown."""
         spoke = self._spoke_at
+        life_secs = self._deadline_secs + (self._every_secs or 0.0)
         state = ProbeState(
             name=self.name,
             up=spoke is not None,
@@ -79,7 +63,7 @@ class StreamProbe:
             lines=tuple(sorted((result, float(n)) for result, n in self._lines.items())),
             values=self._shown.values,
             metrics=self._shown.metrics,
-            expires=None if spoke is None else spoke + self._schedule.life_secs,
+            expires=None if spoke is None else spoke + life_secs,
         )
         return state.at(self._boottime())
 
@@ -93,9 +77,9 @@ class StreamProbe:
             ended_well = await self._run_once()
             if self._has_run_spoken:
                 self._shown = self._run
-            if self._schedule.every_secs is not None and ended_well:
+            if self._every_secs is not None and ended_well:
                 backoff.reset()
-                await asyncio.sleep(started + self._schedule.every_secs - loop.time())
+                await asyncio.sleep(started + self._every_secs - loop.time())
                 continue
             self._restarts += 1
             if loop.time() - started > LONGEST_BACKOFF_SECS:
@@ -113,7 +97,7 @@ class StreamProbe:
             self._complain(f"cannot be started: {error.strerror}")
             return False
         lives.append(child)
-        limit = None if self._schedule.every_secs is None else self._schedule.deadline_secs
+        limit = None if self._every_secs is None else self._deadline_secs
         try:
             await asyncio.wait({child.exited}, timeout=limit)
         except asyncio.CancelledError:
@@ -158,7 +142,7 @@ class StreamProbe:
     def _keep(self, reported: ProbeRecord) -> None:
         self._spoke_at = self._boottime()
         self._has_run_spoken = True
-        if self._schedule.every_secs is None:  # an interval run counts as a whole, at its end
+        if self._every_secs is None:  # an interval run counts as a whole, at its end
             self._shown = self._run  # a new run does not renew values of the last
         is_kept = True
         if isinstance(reported, Event):

@@ -5,20 +5,21 @@ import errno
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from itertools import cycle
 
 import pytest
 
-from exporter.collectors.external_probes.lines import LineReader
 from exporter.collectors.external_probes.pace import MAX_LINES, MAX_READ_BYTES
-from exporter.collectors.external_probes.stream import Schedule, StreamProbe
+from exporter.collectors.external_probes.stream import StreamProbe
+from exporter.config import ProbeCommand
 from exporter.model.event import Event
-from exporter.probes.child import Command
+from tests.fakes.source_context import source_context
 from tests.fakes.virtual_time import run_virtually
 from tests.probes.scripted_children import ScriptedChild, ScriptedChildren
 
-FOREVER = Schedule(every_secs=None, deadline_secs=10.0)
-EVERY_20 = Schedule(every_secs=20.0, deadline_secs=5.0)
+FOREVER = ProbeCommand("npu", ("/opt/npu",), deadline="10s")
+EVERY_20 = replace(FOREVER, mode="interval", every="20s", deadline="5s")
 
 
 def line(name: str = "hw_npu_celsius", value: float | None = 1, npu: int = 0) -> bytes:
@@ -34,20 +35,13 @@ class Scene:
     """One probe over scripted children; `boottime` goes with virtual time."""
 
     def __init__(
-        self, schedule: Schedule, prepare: Callable[[ScriptedChild], None] = lambda _: None
+        self, probe: ProbeCommand, prepare: Callable[[ScriptedChild], None] = lambda _: None
     ) -> None:
         loop = asyncio.get_running_loop()
         self.children = ScriptedChildren(prepare)
         self.events: list[Event] = []
-        self.probe = StreamProbe(
-            "npu",
-            Command(("/opt/npu",), {}),
-            schedule,
-            self.children.as_children(),
-            LineReader("npu", lambda _: False, loop.time),
-            boottime=loop.time,
-            on_event=self.events.append,
-        )
+        context = source_context(children=self.children.as_children(), boottime=loop.time)
+        self.probe = StreamProbe(probe, context, self.events.append)
         self.task = asyncio.ensure_future(self.probe.run())
 
     @property
@@ -65,7 +59,7 @@ class Scene:
 
 def play(
     story: Callable[[Scene], Awaitable[None]],
-    schedule: Schedule = FOREVER,
+    schedule: ProbeCommand = FOREVER,
     prepare: Callable[[ScriptedChild], None] = lambda _: None,
 ) -> None:
     """Run it in virtual time; the probe is started, and ended after it."""
@@ -105,7 +99,7 @@ DOUBLING = [0, 1, 3, 7, 15, 31, 63, 123, 183]
         (EVERY_20, ends_after(3, 0), 65, [0, 20, 40, 60], 0),
         (EVERY_20, ends_after(4.9, 0), 65, [0, 20, 40, 60], 0),
         # runs that take longer than their interval follow each other
-        (Schedule(every_secs=20.0, deadline_secs=40.0), ends_after(30, 0), 80, [0, 30, 60], 0),
+        (replace(EVERY_20, deadline="40s"), ends_after(30, 0), 80, [0, 30, 60], 0),
         # a run that failed is tried again before its interval is over
         (EVERY_20, ends_after(0, 1), 10, [0, 1, 3, 7], 4),
         # after a run that went well a failure is the first again
@@ -113,7 +107,7 @@ DOUBLING = [0, 1, 3, 7, 15, 31, 63, 123, 183]
     ],
 )
 def test_a_probe_is_started_again(
-    schedule: Schedule,
+    schedule: ProbeCommand,
     prepare: Callable[[ScriptedChild], None],
     secs: float,
     starts: list[float],
@@ -167,7 +161,7 @@ def test_nothing_is_started_beside_a_child_that_does_not_die() -> None:
 
 
 @pytest.mark.parametrize("schedule", [FOREVER, EVERY_20])
-def test_closing_ends_the_child(schedule: Schedule) -> None:
+def test_closing_ends_the_child(schedule: ProbeCommand) -> None:
     """No probe outlives the exporter."""
 
     async def story(scene: Scene) -> None:
@@ -180,7 +174,7 @@ def test_closing_ends_the_child(schedule: Schedule) -> None:
 
 @pytest.mark.parametrize("schedule", [FOREVER, EVERY_20])
 def test_a_program_that_cannot_be_started_is_tried_again(
-    caplog: pytest.LogCaptureFixture, schedule: Schedule
+    caplog: pytest.LogCaptureFixture, schedule: ProbeCommand
 ) -> None:
     """With the pauses of any failure; the reason is logged once."""
 
