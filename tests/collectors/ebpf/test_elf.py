@@ -31,6 +31,12 @@ def opened(path: Path) -> Iterator[int]:
     os.close(descriptor)
 
 
+def sections(library: bytes | bytearray) -> range:
+    """Where the rows of the table of sections are."""
+    start = int.from_bytes(library[0x28:0x30], "little")
+    return range(start, start + 64 * int.from_bytes(library[0x3C:0x3E], "little"), 64)
+
+
 @pytest.fixture(scope="session")
 def library() -> Path:
     """A library that defines cudaMalloc and calls clock_gettime."""
@@ -86,9 +92,7 @@ def test_a_library_cut_anywhere_is_refused_or_read(library: Path, tmp_path: Path
 def test_too_many_symbols_are_refused(library: Path, tmp_path: Path) -> None:
     """A library whose tables say that they are huge is refused before they are read."""
     content = bytearray(library.read_bytes())
-    start = int.from_bytes(content[0x28:0x30], "little")
-    count = int.from_bytes(content[0x3C:0x3E], "little")
-    for place in range(start, start + 64 * count, 64):
+    for place in sections(content):
         content[place + 32 : place + 40] = (1 << 40).to_bytes(8, "little")
     huge = tmp_path / "huge.so"
     huge.write_bytes(content)
@@ -117,9 +121,7 @@ def test_tables_beyond_any_file_are_refused(
 ) -> None:
     """A place that no file can have is a bad library, as is any other nonsense."""
     content = bytearray(library.read_bytes())
-    start = int.from_bytes(content[0x28:0x30], "little")
-    count = int.from_bytes(content[0x3C:0x3E], "little")
-    changed = [at] if isinstance(at, int) else range(start + 24, start + 64 * count, 64)
+    changed = [at] if isinstance(at, int) else [each + 24 for each in sections(content)]
     for where in changed:
         content[where : where + 8] = place.to_bytes(8, "little")
     (tmp_path / "far.so").write_bytes(content)
