@@ -3,26 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tests.fakes.host_proc import file_texts
+
 GPU_BUSES = (0x18, 0x2A, 0x3A, 0x5D, 0x9A, 0xAB, 0xBA, 0xDB)
 NVIDIA, MELLANOX, INTEL, SAMSUNG, BROADCOM = "0x10de", "0x15b3", "0x8086", "0x144d", "0x1000"
 
-AER = """RxErr 0
-BadTLP 0
-BadDLLP 0
-Rollover 0
-Timeout 0
-NonFatalErr 0
-CorrIntErr 0
-HeaderOF 0
-TOTAL_ERR_COR {total}
-"""
-AER_SEVERE = """Undefined 0
-DLP 0
-SDES 0
-TLP 0
-CmpltTO 0
-TOTAL_ERR_{kind} 0
-"""
+TABLES = file_texts("host.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +53,20 @@ class Pci:
             "max_link_speed": self.speed,
             "current_link_width": str(self.width),
             "max_link_width": str(self.width),
-            "power/runtime_status": "active",
         }
         contents = {f"{self.folder}/{name}": f"{text}\n" for name, text in files.items()}
-        contents |= {
-            f"{self.folder}/aer_dev_correctable": AER.format(total=0),
-            f"{self.folder}/aer_dev_nonfatal": AER_SEVERE.format(kind="NONFATAL"),
-            f"{self.folder}/aer_dev_fatal": AER_SEVERE.format(kind="FATAL"),
-        }
+        contents |= _files(self.folder, "pci")
         links = {f"/sys/bus/pci/devices/{self.address}": _up(self.folder, 3)}
         if self.driver:
             up = "../" * (len(self.path) + 2)
             links[f"{self.folder}/driver"] = f"{up}bus/pci/drivers/{self.driver}"
             contents[f"/sys/bus/pci/drivers/{self.driver}/uevent"] = ""
         return Device(contents, links)
+
+
+def _files(folder: str, table: str) -> dict[str, str]:
+    """The files of a table of `host.toml` in this folder."""
+    return {f"{folder}/{name}": text for name, text in TABLES[table].items()}
 
 
 def _up(folder: str, levels: int) -> str:
@@ -126,37 +112,6 @@ def gpu_behind_switch(number: int, bus: int) -> Device:
     return _joined(iter((*devices, Device(driver))))
 
 
-IB_COUNTERS = {
-    "port_rcv_data": 81_203_400_112,
-    "port_xmit_data": 79_120_330_021,
-    "port_rcv_packets": 512_330_021,
-    "port_xmit_packets": 498_112_003,
-    "port_rcv_errors": 0,
-    "port_xmit_discards": 0,
-    "port_xmit_wait": 1200,
-    "symbol_error": 0,
-    "link_downed": 0,
-    "link_error_recovery": 0,
-    "local_link_integrity_errors": 0,
-    "excessive_buffer_overrun_errors": 0,
-    "VL15_dropped": 0,
-    "port_rcv_remote_physical_errors": 0,
-    "port_rcv_switch_relay_errors": 0,
-    "port_rcv_constraint_errors": 0,
-    "port_xmit_constraint_errors": 0,
-}
-IB_EVENTS = {
-    "out_of_sequence": 3,
-    "local_ack_timeout_err": 0,
-    "packet_seq_err": 1,
-    "np_ecn_marked_roce_packets": 0,
-    "np_cnp_sent": 0,
-    "rp_cnp_handled": 0,
-    "rnr_nak_retry_err": 0,
-    "roce_adp_retrans": 0,
-}
-
-
 def infiniband_card(number: int, bus: int) -> Device:
     """The InfiniBand card mlx5_NUMBER behind the same switch as the GPU at this bus."""
     *_, downstream = _switch(bus, number // 4)
@@ -164,17 +119,11 @@ def infiniband_card(number: int, bus: int) -> Device:
     card = Pci(path, MELLANOX, "0x1021", "0x020700", "mlx5_core", numa_node=number // 4)
     name = f"mlx5_{number}"
     folder = f"{card.folder}/infiniband/{name}"
-    port = f"{folder}/ports/1"
     files = {
         f"{folder}/node_desc": f"gpu-node-1 {name}\n",
         f"{folder}/fw_ver": "28.39.1002\n",
         f"{folder}/hca_type": "MT4129\n",
-        f"{port}/state": "4: ACTIVE\n",
-        f"{port}/phys_state": "5: LinkUp\n",
-        f"{port}/rate": "400 Gb/sec (4X NDR)\n",
-        f"{port}/link_layer": "InfiniBand\n",
-        **{f"{port}/counters/{key}": f"{value}\n" for key, value in IB_COUNTERS.items()},
-        **{f"{port}/hw_counters/{key}": f"{value}\n" for key, value in IB_EVENTS.items()},
+        **_files(f"{folder}/ports/1", "infiniband_port"),
     }
     links = {
         f"/sys/class/infiniband/{name}": _up(folder, 2),
@@ -189,30 +138,15 @@ def network_card(name: str, bus: int) -> Device:
     path = (*port.path, _address(bus))
     card = Pci(path, INTEL, "0x159b", "0x020000", "ice", speed="16.0 GT/s PCIe", width=8)
     folder = f"{card.folder}/net/{name}"
-    values = {
-        "operstate": "up",
-        "carrier": "1",
-        "carrier_changes": "3",
-        "speed": "25000",
-        "duplex": "full",
-        "mtu": "9000",
-        "address": "02:00:00:00:00:01",
-        "type": "1",
-        "ifindex": "2",
-    }
-    files = {f"{folder}/{key}": f"{value}\n" for key, value in values.items()}
     links = {f"/sys/class/net/{name}": _up(folder, 2), f"{folder}/device": "../.."}
-    return _joined(iter((port.built(), card.built(), Device(files, links))))
+    device = Device(_files(folder, "interface"), links)
+    return _joined(iter((port.built(), card.built(), device)))
 
 
 def virtual_interfaces(*names: str) -> dict[str, str]:
     """Interfaces without hardware behind them, as every host has."""
-    values = {"operstate": "unknown", "carrier": "1", "mtu": "1500", "flags": "0x9"}
-    return {
-        f"/sys/class/net/{name}/{key}": f"{value}\n"
-        for name in names
-        for key, value in values.items()
-    }
+    folders = (_files(f"/sys/class/net/{name}", "virtual_interface") for name in names)
+    return {path: text for files in folders for path, text in files.items()}
 
 
 def nvme_disk(name: str, bus: int) -> Device:
@@ -223,11 +157,7 @@ def nvme_disk(name: str, bus: int) -> Device:
     controller = f"{card.folder}/nvme/{name}"
     block = f"{controller}/{name}n1"
     files = {
-        f"{controller}/state": "live\n",
-        f"{controller}/model": "SAMSUNG MZQL23T8HCLS-00A07              \n",
-        f"{controller}/serial": "S64HNE0R000001      \n",
-        f"{controller}/firmware_rev": "GDC5602Q\n",
-        f"{controller}/transport": "pcie\n",
+        **_files(controller, "nvme_controller"),
         f"{controller}/address": f"{card.address}\n",
         f"{block}/size": "7501476528\n",
         f"{block}/queue/rotational": "0\n",
