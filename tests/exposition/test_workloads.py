@@ -7,8 +7,6 @@ from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, Gp
 from exporter.collectors.workloads.families import FAMILIES
 from exporter.collectors.workloads.values import (
     GpuShare,
-    GpuTotals,
-    PidUse,
     PodUid,
     SlurmJob,
     Workload,
@@ -28,29 +26,6 @@ def _lines(workloads: Workloads | None, *states: GpuState) -> set[str]:
     gpus = Gpus(GpuBackend("nvml", "ok"), states)
     seen = snapshot_of(gpus) if workloads is None else snapshot_of(gpus, workloads)
     return {*lines(FAMILIES, seen)}
-
-
-def test_each_workload_has_its_series() -> None:
-    """Values that are known have a sample, with the labels of the GPU and of the workload."""
-    use = WorkloadUse("GPU-0", TRAINER, 2, 7, 12.5, 99.5, 30.0, instances=((1, 0), (2, None)))
-    workloads = Workloads("ok", 1.0, uses=(use,), totals=(GpuTotals("GPU-0", 3, 4.25, 6),))
-    mig = rf'{G},gpu_instance="%s",compute_instance="%s",{W.removeprefix(G + ",")}'
-    assert _lines(workloads, STATE) == {
-        f"hw_gpu_processes{{{G}}} 1",
-        f"hw_gpu_workload_info{{{W}}} 1",
-        f"hw_gpu_workload_processes{{{W}}} 2",
-        f"hw_gpu_workload_memory_used_bytes{{{W}}} 7",
-        f"hw_gpu_workload_sm_utilization_percent{{{W}}} 12.5",
-        f"hw_gpu_workload_mig_info{{{mig % ('1', '0')}}} 1",
-        f"hw_gpu_workload_mig_info{{{mig % ('2', '')}}} 1",
-        f"hw_gpu_idle_allocated_seconds{{{W}}} 30",
-        f"hw_gpu_workload_energy_joules_total{{{W}}} 99.5",
-        f"hw_gpu_idle_energy_joules_total{{{G}}} 4.25",
-        f"hw_gpu_ended_workload_energy_joules_total{{{G}}} 6",
-        f"hw_gpu_orphan_memory_used_bytes{{{G}}} 3",
-        'hw_exporter_attribution_info{node="n",reason="ok",used_count_by="processes"} 1',
-        'hw_exporter_attribution_ratio{node="n"} 1',
-    }
 
 
 def test_a_shared_gpu_says_how_and_who_may_use_how_much() -> None:
@@ -77,18 +52,6 @@ def test_what_is_not_known_has_no_sample() -> None:
         f"hw_gpu_workload_processes{{{W}}} 0",
         'hw_exporter_attribution_info{node="n",reason="no_host_pids",used_count_by="processes"} 1',
     }
-
-
-def test_series_of_processes_are_there_when_asked_for() -> None:
-    """Single processes carry pid and name, the rest counts under other."""
-    rows = (
-        PidUse("GPU-0", "10", "py", 5, 1.0, 2.0, None, None),
-        PidUse("GPU-0", "other", "other", None, 3.0, None, None, None),
-    )
-    found = _lines(Workloads("ok", per_pid=rows), STATE)
-    assert f'hw_gpu_process_memory_used_bytes{{{G},pid="10",process="py"}} 5' in found
-    assert f'hw_gpu_process_sm_utilization_percent{{{G},pid="other",process="other"}} 3' in found
-    assert sum("hw_gpu_process_" in line for line in found) == 4
 
 
 def test_uids_of_pods_are_series_when_asked_for() -> None:

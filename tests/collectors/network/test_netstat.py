@@ -11,28 +11,11 @@ from exporter.collectors.network.netstat import (
     parse_snmp,
     parse_softnet,
 )
-from exporter.collectors.network.values import NetworkStack
 from exporter.reading.source import SourceAbsent
 from tests.collectors.small_node import SmallNode
 from tests.fakes.host_tree import cpu_node
 
 SNMP = "Ip: A B\nIp: 1 2\nTcp: RtoAlgorithm MaxConn InSegs OutSegs\nTcp: 1 -1 30 40\n"
-
-
-def test_a_whole_node_says_all_of_it(tmp_path: Path) -> None:
-    """Every counter from its own table, summed over processors where there is one for each."""
-    tree = cpu_node(tmp_path)
-    assert NetworkStackReader(tree.proc).read().value == NetworkStack(
-        tcp_segments_received=8123001,
-        tcp_segments_sent=9212001,
-        tcp_retransmitted_segments=4123,
-        tcp_resets=911,
-        tcp_listen_drops=9,
-        softnet_dropped=3,
-        softnet_squeezed=19,
-        conntrack_entries=212,
-        conntrack_limit=262144,
-    )
 
 
 def test_names_and_numbers_are_on_two_lines() -> None:
