@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.fakes import host_proc
-from tests.fakes.host_tree import HostTree, cpu_node, gpu_node, minimal
+from tests.fakes.host_tree import cpu_node, gpu_node
 from tests.fakes.nvml_library import CAPTURES
 
 
@@ -37,27 +37,6 @@ def test_a_card_and_its_neighbour_share_a_switch(tmp_path: Path) -> None:
     card = (tree.sys / "class/infiniband/mlx5_0/device").resolve()
     assert card.name == "0000:19:00.0"
     assert gpu.parent.parent == card.parent.parent
-
-
-def test_files_are_changed_by_their_real_path(tmp_path: Path) -> None:
-    """Writing, finding and removing take the path a file has on a real host."""
-    tree = HostTree(tmp_path)
-    tree.write({"/proc/uptime": "1.0 1.0\n", "/etc/hostname": "n\n", "/sys/block/a/size": "1\n"})
-    assert (tree.proc / "uptime").read_text() == "1.0 1.0\n"
-    assert (tree.host / "etc/hostname").exists()
-    assert (tree.sys / "block/a/size").exists()
-    tree.remove("/proc/uptime")
-    assert not tree.at("/proc/uptime").exists()
-
-
-def test_the_least_of_a_kernel(tmp_path: Path) -> None:
-    """The minimal tree has three files and nothing else."""
-    tree = minimal(tmp_path)
-    assert sorted(path.name for path in tree.folder.rglob("*") if path.is_file()) == [
-        "meminfo",
-        "stat",
-        "uptime",
-    ]
 
 
 def test_a_process_has_the_fields_of_a_real_one() -> None:
