@@ -163,14 +163,6 @@ def test_a_fault_has_the_advice_of_its_action(tmp_path: Path) -> None:
     assert "nvidia-smi --gpu-reset" in found.advice
 
 
-def test_a_fault_can_become_critical(tmp_path: Path) -> None:
-    """`escalate` raises the severity, and it stays raised while the fault holds."""
-    judging = judge(tmp_path, rule("hot", "gpu", "heat > 85", escalate="heat > 100"))
-    said = run_heat(judging, (0, 90.0), (15, 101.0), (30, 90.0))
-    assert [fault(each, "hot").severity for each in said] == ["warning", "critical", "critical"]
-    assert [each.is_healthy for each in said] == [True, False, False]
-
-
 def test_a_severity_of_the_site_ends_an_escalation(tmp_path: Path) -> None:
     """A fault that is critical already has the severity of the site after a reload."""
     text = rule("hot", "gpu", "heat > 85", escalate="heat > 100")
@@ -211,24 +203,6 @@ def test_a_lost_gpu_has_its_fault_although_it_is_not_there(
     judging.evaluate(scene(90, *read))
     lost = replace(scene(100, events=[event("gpu_lost", 99, PCI)]), names=said)
     assert fault(judging.evaluate(lost), "lost").subject.hw_id == hw_id
-
-
-def test_a_fault_that_comes_back_begins_anew(tmp_path: Path) -> None:
-    """Events of the time before it ended do not make it older: `since` is when it came back."""
-    lost = rule(
-        "lost",
-        "gpu",
-        "events(xid, code=79, within=5m) > 0 or (events(xid, code=79, within=24h) > 0 and not up)",
-        clear="up",
-        clear_for="30s",
-    )
-    judging = judge(tmp_path, lost)
-    judging.evaluate(scene(10, gpu(up=False), events=(xid(79, 9.5),)))
-    for now in (20, 400, 440, 500):
-        said = judging.evaluate(scene(now, gpu(up=True)))
-    assert active(said) == []
-    said = judging.evaluate(scene(600, gpu(up=False), events=(xid(79, 599.5),)))
-    assert fault(said, "lost").since == WALL + 599.5
 
 
 def test_a_broken_rule_is_asked_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

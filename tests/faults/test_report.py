@@ -15,6 +15,7 @@ from tests.faults.scenes import (
     fault,
     gpu,
     judge,
+    look,
     rule,
     scene,
     thing,
@@ -162,12 +163,12 @@ def test_the_instruction_is_for_the_severity(tmp_path: Path, where: str, action:
 
 
 def test_an_escalated_fault_has_the_status_of_its_severity(tmp_path: Path) -> None:
-    """Its own status is for its own severity."""
-    text = rule("hot", "gpu", "heat > 85", escalate="heat > 100", status="ok")
-    judging = judge(tmp_path, text)
-    assert fault(judging.evaluate(scene(0, gpu(heat=90.0))), "hot").status == "ok"
-    found = fault(judging.evaluate(scene(15, gpu(heat=101.0))), "hot")
-    assert (found.severity, found.status) == ("critical", "failed")
+    """Its own status is for its own severity; it stays raised while the fault holds."""
+    judging = judge(tmp_path, rule("hot", "gpu", "heat > 85", escalate="heat > 100", status="ok"))
+    said = [judging.evaluate(look(15 * n, heat=heat)) for n, heat in enumerate((90.0, 101.0, 90.0))]
+    shown = [(fault(each, "hot").severity, fault(each, "hot").status) for each in said]
+    assert shown == [("warning", "ok"), ("critical", "failed"), ("critical", "failed")]
+    assert [each.is_healthy for each in said] == [True, False, False]
 
 
 def test_rules_are_listed_by_kind_with_what_was_left_out(tmp_path: Path) -> None:
