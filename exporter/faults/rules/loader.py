@@ -58,12 +58,15 @@ class _File:
     mistakes: list[Mistake] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
 
+    def skip(self, reason: str, sentence: str, line: int = 0, **place: Any) -> None:
+        """Note a mistake for which something is skipped; `place` are further fields of it."""
+        self.mistakes.append(Mistake(self.name, sentence, line, **place))
+        self.skipped[reason] += 1
+
     def leave_out(self, rule: Rule, sentence: str, key: str) -> None:
         """Remove a rule because of its relation to other rules, and note the mistake."""
-        line = self.lines.get(rule.id, 0)
-        self.mistakes.append(Mistake(self.name, sentence, line, rule.id, key))
+        self.skip("invalid", sentence, self.lines.get(rule.id, 0), rule=rule.id, key=key)
         del self.rules[rule.id]
-        self.skipped["invalid"] += 1
 
 
 def load_rules(places: Iterable[Path], vocabulary: Vocabulary) -> RuleBook:
@@ -107,7 +110,8 @@ def _read(path: Path) -> _File:
     file.tables = tuple(_tables(text, file))
     for table in file.tables:
         _read_actions(table.get("actions", {}), file)
-        file.concerns |= {key: table[key] for key in ("concerns",) if key in table}
+        if "concerns" in table:
+            file.concerns = {"concerns": table["concerns"]}
     return file
 
 
@@ -125,23 +129,18 @@ def _read_actions(found: object, file: _File) -> None:
                 file.actions[slug] = sentence
                 continue
         key = f"actions.{slug[:40]}".rstrip(".")
-        file.mistakes.append(Mistake(file.name, wrong, key=key, position=position))
-        file.skipped["invalid"] += 1
+        file.skip("invalid", wrong, key=key, position=position)
 
 
 def _rules_of(file: _File) -> Iterator[Mapping[str, Any]]:
     for table in file.tables:
         rows = table.get("rule", [])
-        unknown = table.keys() - KEYS
-        wrong = [
-            f"{key[:40]!r} is not known; there are [[rule]], [actions] and concerns"
-            for key in sorted(unknown)
-        ]
+        for key in sorted(table.keys() - KEYS):
+            known = "there are [[rule]], [actions] and concerns"
+            file.skip("invalid", f"{key[:40]!r} is not known; {known}")
         if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-            wrong.append("rules must be written as [[rule]]")
+            file.skip("invalid", "rules must be written as [[rule]]")
             rows = []
-        file.skipped["invalid"] += len(wrong)
-        file.mistakes += [Mistake(file.name, sentence) for sentence in wrong]
         yield from rows
 
 
@@ -169,11 +168,9 @@ def _text(path: Path, file: _File) -> str:
             return path.read_text("utf-8")
         return read_regular(path, MAX_FILE_BYTES).decode("utf-8")
     except (FileUnusable, OSError) as error:
-        file.mistakes.append(Mistake(file.name, str(error)))
-        file.skipped["unreadable"] += 1
+        file.skip("unreadable", str(error))
     except UnicodeDecodeError as error:
-        file.mistakes.append(Mistake(file.name, f"is not UTF-8 text (byte {error.start})"))
-        file.skipped["syntax"] += 1
+        file.skip("syntax", f"is not UTF-8 text (byte {error.start})")
     return ""
 
 
@@ -188,8 +185,7 @@ def _tables(text: str, file: _File) -> Iterator[dict[str, Any]]:
             yield tomllib.loads(part)
         except (ValueError, RecursionError) as error:  # ValueError: also a number of 5,000 digits
             reason = _moved(str(error) or "nested too deeply", line - 1)
-            file.mistakes.append(Mistake(file.name, f"is not valid TOML: {reason}", line))
-            file.skipped["syntax"] += 1
+            file.skip("syntax", f"is not valid TOML: {reason}", line)
         line += part.count("\n")
 
 
