@@ -9,10 +9,10 @@ import errno
 import socket
 from collections.abc import Iterable
 from ipaddress import IPv6Address, ip_address
-from typing import Protocol
 
 from exporter.record import dataclass
 from exporter.web.server.admission import Clients
+from exporter.web.server.guard import GuardedServer
 
 ACCEPTED_AT_ONCE = 256
 """The most clients accepted before other tasks run."""
@@ -49,30 +49,14 @@ class _Waiting:
     data: bytes = b""
 
 
-class ClientTaker(Protocol):
-    """The server that serves accepted clients."""
-
-    def is_tls(self) -> bool:
-        """Return whether new connections have to begin with a TLS handshake."""
-        ...
-
-    def take(self, sock: socket.socket, peer: str, first: bytes) -> None:
-        """Serve a client that has sent these first bytes of a request or of a handshake."""
-        ...
-
-    def turned_away(self, *, because_full: bool) -> None:
-        """Count a client that was closed before it was served."""
-        ...
-
-
 class Acceptor:
-    """Accepts clients, and hands over each with its first request or TLS record.
+    """Accepts clients, and hands each to the server with its first request or TLS record.
 
     When too many clients wait, the oldest of the address with the most clients is closed.
     """
 
     def __init__(
-        self, sockets: Iterable[socket.socket], bounds: Bounds, server: ClientTaker
+        self, sockets: Iterable[socket.socket], bounds: Bounds, server: GuardedServer
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._sockets = tuple(sockets)

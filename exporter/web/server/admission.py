@@ -55,7 +55,6 @@ class Connection(HasAddress, Protocol):
 
 
 K = TypeVar("K", bound=HasAddress)
-C = TypeVar("C", bound=Connection)
 
 
 class Clients(Generic[K]):
@@ -120,7 +119,7 @@ class Clients(Generic[K]):
             self._with_count.setdefault(now, {})[address] = None
 
 
-class Admission(Generic[C]):
+class Admission:
     """Admits connections, and ends others for them.
 
     When all places are taken, a new client gets the place of the connection that is idle longest,
@@ -132,19 +131,19 @@ class Admission(Generic[C]):
     def __init__(self, most: int, max_unsent_bytes: int) -> None:
         self._most = most
         self._max_unsent_bytes = max_unsent_bytes
-        self._admitted: Clients[C] = Clients()
+        self._admitted: Clients[Connection] = Clients()
         self._regulars: dict[str, None] = {}
         # In the order of entering the state.
-        self._idle: dict[C, None] = {}
-        self._arriving: dict[C, None] = {}
-        self._slow: dict[C, None] = {}
+        self._idle: dict[Connection, None] = {}
+        self._arriving: dict[Connection, None] = {}
+        self._slow: dict[Connection, None] = {}
         self.refused = 0
 
     def __len__(self) -> int:
         """Return the number of places taken."""
         return len(self._admitted)
 
-    def admit(self, connection: C) -> bool:
+    def admit(self, connection: Connection) -> bool:
         """Take a place for the connection; return False if there is none."""
         if len(self) >= self._most:
             victim = self._victim()
@@ -155,7 +154,7 @@ class Admission(Generic[C]):
         self._admitted.add(connection)
         return True
 
-    def ended(self, connection: C) -> None:
+    def ended(self, connection: Connection) -> None:
         """Free the place of the connection."""
         self._admitted.discard(connection)
         self.became_busy(connection)
@@ -168,22 +167,22 @@ class Admission(Generic[C]):
         if len(self._regulars) > MAX_REGULARS:
             del self._regulars[next(iter(self._regulars))]
 
-    def became_idle(self, connection: C) -> None:
+    def became_idle(self, connection: Connection) -> None:
         """Note that the connection waits for its next request."""
         self.became_busy(connection)
         self._idle[connection] = None
 
-    def became_arriving(self, connection: C) -> None:
+    def became_arriving(self, connection: Connection) -> None:
         """Note that a request has begun to arrive on the connection."""
         self.became_busy(connection)
         self._arriving[connection] = None
 
-    def became_busy(self, connection: C) -> None:
+    def became_busy(self, connection: Connection) -> None:
         """Note that a whole request has arrived and is being answered."""
         self._idle.pop(connection, None)
         self._arriving.pop(connection, None)
 
-    def became_slow(self, connection: C) -> None:
+    def became_slow(self, connection: Connection) -> None:
         """Note that a client is slow; end the slowest clients above the limit of unsent bytes."""
         self.became_busy(connection)
         self._slow[connection] = None
@@ -193,12 +192,12 @@ class Admission(Generic[C]):
             unsent -= slowest.unsent_bytes
             slowest.end()
 
-    def caught_up(self, connection: C) -> None:
+    def caught_up(self, connection: Connection) -> None:
         """Note that the client has taken every byte that was sent."""
         self._slow.pop(connection, None)
         self.became_idle(connection)
 
-    def _victim(self) -> C | None:
+    def _victim(self) -> Connection | None:
         """Return the connection to end for a new client; None if all are being served."""
         greediest = self._admitted.greediest()
         found = chain(
@@ -208,7 +207,7 @@ class Admission(Generic[C]):
         )
         return next(found, None)
 
-    def _with_peer(self, is_meant: Callable[[str], bool]) -> Iterator[C]:
+    def _with_peer(self, is_meant: Callable[[str], bool]) -> Iterator[Connection]:
         """Yield the connections that may be ended, of the wanted addresses."""
         for group in (self._idle, self._arriving, self._slow):
             yield from (each for each in group if is_meant(each.peer))

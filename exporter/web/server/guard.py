@@ -62,9 +62,7 @@ class GuardedServer(Server):
         self._context = context
         self._handshakes: Clients[TlsHandshake] = Clients()
         self._beginning: set[asyncio.Task[Any]] = set()
-        self.admission: Admission[_GuardedConnection] = Admission(
-            limits.max_connections, limits.max_unsent_bytes
-        )
+        self.admission = Admission(limits.max_connections, limits.max_unsent_bytes)
         self.arriving_bytes = 0
         self._turns = {False: asyncio.Lock(), True: asyncio.Lock()}
 

@@ -17,13 +17,14 @@ from exporter.web.server.acceptor import (
     _is_tls_record,
     network_of,
 )
+from exporter.web.server.guard import GuardedServer
 from tests.fakes.virtual_time import run_virtually
 from tests.web.serving import until
 
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
-class _Server:
+class _Server(GuardedServer):
     """Takes whoever has sent enough, and counts whoever was closed before."""
 
     def __init__(self) -> None:

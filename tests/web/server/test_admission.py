@@ -1,7 +1,7 @@
 """Who gets a place where all are taken, and who loses his."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 
 import pytest
@@ -11,18 +11,17 @@ from exporter.web.server.admission import MAX_REGULARS, Admission, Clients
 
 @dataclass(eq=False)
 class _Connection:
-    admission: "Admission[_Connection]"
+    admission: Admission
     peer: str = "10.0.0.1"
     unsent_bytes: int = 0
     has_ended: bool = False
-    log: list[str] = field(default_factory=list)
 
     def end(self) -> None:
         self.has_ended = True
         self.admission.ended(self)
 
 
-def _admitted(admission: Admission[_Connection], peer: str = "10.0.0.1") -> _Connection:
+def _admitted(admission: Admission, peer: str = "10.0.0.1") -> _Connection:
     connection = _Connection(admission, peer)
     assert admission.admit(connection)
     return connection
@@ -30,7 +29,7 @@ def _admitted(admission: Admission[_Connection], peer: str = "10.0.0.1") -> _Con
 
 def test_as_many_are_ended_as_hold_too_much() -> None:
     """One more slow client may be the end of several: what is unsent is within its bound after."""
-    admission: Admission[_Connection] = Admission(10, max_unsent_bytes=100)
+    admission = Admission(10, max_unsent_bytes=100)
     slow = [_admitted(admission) for _ in range(4)]
     for connection in slow[:3]:
         admission.became_slow(connection)
@@ -42,7 +41,7 @@ def test_as_many_are_ended_as_hold_too_much() -> None:
 
 def test_as_much_as_the_bound_may_be_unsent() -> None:
     """To the byte: nobody is ended for it."""
-    admission: Admission[_Connection] = Admission(10, max_unsent_bytes=100)
+    admission = Admission(10, max_unsent_bytes=100)
     slow = [_admitted(admission) for _ in range(2)]
     for connection in slow:
         connection.unsent_bytes = 50
@@ -53,7 +52,7 @@ def test_as_much_as_the_bound_may_be_unsent() -> None:
 @pytest.mark.parametrize("order", [("idle", "arriving", "slow"), ("arriving", "slow"), ("slow",)])
 def test_the_idle_go_first_then_the_unfinished_then_the_deaf(order: tuple[str, ...]) -> None:
     """Who is being served keeps his place."""
-    admission: Admission[_Connection] = Admission(4, 100)
+    admission = Admission(4, 100)
     states = {"busy": _admitted(admission)}
     for name in reversed(order):
         states[name] = _admitted(admission)
@@ -66,7 +65,7 @@ def test_the_idle_go_first_then_the_unfinished_then_the_deaf(order: tuple[str, .
 
 def test_nobody_is_ended_while_all_are_served() -> None:
     """Then the new client is refused, and counted."""
-    admission: Admission[_Connection] = Admission(1, 100)
+    admission = Admission(1, 100)
     served = _admitted(admission)
     assert not admission.admit(_Connection(admission))
     assert not served.has_ended
@@ -76,7 +75,7 @@ def test_nobody_is_ended_while_all_are_served() -> None:
 
 def test_the_address_with_most_connections_pays() -> None:
     """One connection of somebody else is left alone, though it is idle longest."""
-    admission: Admission[_Connection] = Admission(4, 100)
+    admission = Admission(4, 100)
     other, *greedy = [_admitted(admission, peer) for peer in ("a", "b", "b", "b")]
     for connection in (other, *greedy):
         admission.became_idle(connection)
@@ -87,7 +86,7 @@ def test_the_address_with_most_connections_pays() -> None:
 
 def test_regular_clients_go_last_and_are_a_few() -> None:
     """Scrapers keep their places before everybody else; the latest few addresses are known."""
-    admission: Admission[_Connection] = Admission(3, 100)
+    admission = Admission(3, 100)
     clients = [_admitted(admission, peer) for peer in ("scraper", "scraper", "x")]
     for connection in clients:
         admission.became_idle(connection)
@@ -102,7 +101,7 @@ def test_regular_clients_go_last_and_are_a_few() -> None:
 
 def test_a_scraper_that_comes_again_is_the_latest() -> None:
     """Other addresses do not push it out of the few that are known."""
-    admission: Admission[_Connection] = Admission(2, 100)
+    admission = Admission(2, 100)
     for peer in ("scraper", *map(str, range(MAX_REGULARS - 1)), "scraper", "one more"):
         admission.is_regular(peer)
     scraper, other = _admitted(admission, "scraper"), _admitted(admission, "0")
@@ -114,7 +113,7 @@ def test_a_scraper_that_comes_again_is_the_latest() -> None:
 
 def test_a_client_changes_its_group_whole() -> None:
     """One that turned slow is not unfinished any more; one that caught up is idle."""
-    admission: Admission[_Connection] = Admission(2, 100)
+    admission = Admission(2, 100)
     first, second = _admitted(admission), _admitted(admission)
     admission.became_arriving(first)
     admission.became_slow(first)
