@@ -27,7 +27,7 @@ class Client:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self.received = b""
-        self.is_closed = False
+        self._has_ended = False
 
     def send(self, data: bytes) -> None:
         self._sock.sendall(data)
@@ -35,7 +35,7 @@ class Client:
     def take(self) -> bytes:
         """All that has come since."""
         before = len(self.received)
-        while not self.is_closed:
+        while not self._has_ended:
             try:
                 data = self._sock.recv(1 << 20)
             except BlockingIOError:
@@ -43,8 +43,14 @@ class Client:
             except ConnectionResetError:
                 data = b""
             self.received += data
-            self.is_closed = not data
+            self._has_ended = not data
         return self.received[before:]
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the server has closed it, once all that came is taken."""
+        self.take()
+        return self._has_ended
 
     @property
     def status(self) -> int:
@@ -146,7 +152,6 @@ async def test_each_request_has_its_own_time(scene: Scene) -> None:
     assert not client.take()
     assert not client.is_closed
     await asyncio.sleep(0.2)
-    client.take()
     assert client.is_closed
 
 
@@ -156,10 +161,8 @@ async def test_an_idle_connection_is_kept_for_the_time_of_keepalive(scene: Scene
     client = await scene.asking()
     assert client.status == 200
     await asyncio.sleep(6.5)
-    client.take()
     assert not client.is_closed
     await asyncio.sleep(2.0)
-    client.take()
     assert client.is_closed
 
 
@@ -191,7 +194,6 @@ async def test_an_answer_has_so_long_to_be_taken(scene: Scene) -> None:
     slow.send(REQUEST % b"/")
     await rest()
     assert slow.status == 200
-    deaf.take()
     assert deaf.is_closed
     assert len(deaf.received) < 3_000_000
 
@@ -206,7 +208,6 @@ async def test_who_has_taken_his_answer_is_idle(scene: Scene) -> None:
     assert len(slow.received) > 3_000_000
     scene.size = 10
     assert (await scene.asking()).status == 200
-    slow.take()
     assert slow.is_closed
     assert scene.server.admission.refused == 0
 
@@ -290,8 +291,6 @@ async def test_who_is_given_a_page_of_scrapers_is_ended_last(
     second = await scene.asking("/", "10.0.0.2")
     third = await scene.asking("/", "10.0.0.3")
     await scene.asking("/", "10.0.0.4")
-    for client in (first, second, third):
-        client.take()
     assert [first.is_closed, second.is_closed] == [not is_regular, is_regular]
     assert not third.is_closed
 
@@ -328,7 +327,6 @@ async def test_who_sends_more_than_is_fair_when_all_is_full_is_ended(
     for _ in range((all_together - own) // 100):
         await scene.client(head.ljust(100, b"x"))
     client = await scene.client(head.ljust(own, b"x"))
-    client.take()
     assert client.is_closed is is_ended
     assert scene.server.arriving_bytes == all_together - own * is_ended
 
@@ -379,8 +377,6 @@ async def test_handshakes_have_places_of_their_own(scene: Scene) -> None:
     assert scene.server.open_connections() == 3
     assert (scene.server.admission.refused, scene.server.failed_handshakes) == (0, 0)
     await scene.client(HELLO)
-    for client in (other, *greedy):
-        client.take()
     assert [each.is_closed for each in (other, *greedy)] == [False, True, False]
     assert scene.server.open_connections() == 3
     assert (scene.server.admission.refused, scene.server.failed_handshakes) == (1, 1)
