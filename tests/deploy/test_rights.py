@@ -239,7 +239,8 @@ def test_the_table_names_every_right_that_is_granted() -> None:
 def test_without_state_faults_begin_anew(
     pods: _Pods,
     nvml: NvmlLibrary,
-    has_state: bool,  # noqa: FBT001 - a parameter of the table
+    *,
+    has_state: bool,
 ) -> None:
     """A fault keeps its beginning over a restart of the pod only where the volume is."""
     manifests = rendered(KUBERNETES / "overlays/standard")
@@ -260,10 +261,7 @@ def test_without_state_faults_begin_anew(
 
 
 @pytest.mark.parametrize("has_passwd", [True, False])
-def test_without_passwd_users_are_numbers(
-    pods: _Pods,
-    has_passwd: bool,  # noqa: FBT001 - a parameter of the table
-) -> None:
+def test_without_passwd_users_are_numbers(pods: _Pods, *, has_passwd: bool) -> None:
     """A process outside of pods has the name of its user only where the node's file is shown."""
     manifests = rendered(KUBERNETES / "overlays/standard")
     if has_passwd:
@@ -287,7 +285,8 @@ def _kinds(api: ApiServer) -> set[str]:
 def test_without_the_role_there_are_no_conditions(
     pods: _Pods,
     tmp_path: Path,
-    may_patch: bool,  # noqa: FBT001 - a parameter of the table
+    *,
+    may_patch: bool,
 ) -> None:
     """The conditions of the own node are set with the role; without it the log says why not."""
     manifests = rendered_with(["node-conditions"], "overlays/standard", tmp_path)
