@@ -14,13 +14,11 @@ import gzip
 import json
 import os
 import resource
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timezone
@@ -29,6 +27,7 @@ from typing import Any, NoReturn
 
 from aiohttp import web
 
+from tests.fakes.prometheus import Prometheus, prometheus_of, settings_of
 from tools.sizing import FIGURES, size_of
 from tools.tables import ROOT
 
@@ -87,7 +86,7 @@ async def _serve(pages: list[bytes], port: int) -> None:
     await asyncio.Event().wait()
 
 
-def _config(nodes: int, port: int, folder: Path) -> str:
+def _config(nodes: int, port: int, folder: Path) -> dict[str, Any]:
     targets = [
         {
             "targets": [f"127.0.0.1:{port}"],
@@ -99,25 +98,14 @@ def _config(nodes: int, port: int, folder: Path) -> str:
         }
         for number in range(nodes)
     ]
-    rules = [str(folder.resolve() / f"{name}.yml") for name in ("recording", "alerts")]
-    settings = {
-        "global": {
-            "scrape_interval": f"{INTERVAL_SECS}s",
-            "evaluation_interval": f"{EVALUATED_SECS}s",
-        },
-        "rule_files": rules,
-        "scrape_configs": [
-            {"job_name": "hw-exporter", "honor_labels": True, "static_configs": targets}
-        ],
-    }
-    return json.dumps(settings)  # JSON is YAML
+    rules = [folder.resolve() / f"{name}.yml" for name in ("recording", "alerts")]
+    config = settings_of(rules, {"hw-exporter": targets}, f"{INTERVAL_SECS}s")
+    config["global"]["evaluation_interval"] = f"{EVALUATED_SECS}s"
+    return config
 
 
-def _ask(port: int, expression: str) -> float:
-    query = urllib.parse.urlencode({"query": expression})
-    url = f"http://127.0.0.1:{port}/api/v1/query?{query}"
-    with urllib.request.urlopen(url, timeout=120) as answer:
-        found: list[Any] = json.loads(answer.read())["data"]["result"]
+def _ask(server: Prometheus, expression: str) -> float:
+    found = server.query(expression)
     return float(found[0]["value"][1]) if found else 0.0
 
 
@@ -139,58 +127,50 @@ class Cluster:
 
 def measure(pages: dict[str, bytes], cluster: Cluster, secs: int, ports: Ports) -> dict[str, Any]:
     """Let Prometheus scrape the cluster for so long, and give the figures."""
-    folder = Path(tempfile.mkdtemp(prefix="hw-exporter-scale-"))
-    config = _config(cluster.nodes, ports.pages, cluster.rules)
-    (folder / "prometheus.yml").write_text(config, "utf-8")
-    server = os.fork()
-    if server == 0:
+    pid = os.fork()
+    if pid == 0:
         sick, well = range(cluster.sick), range(cluster.sick, cluster.nodes)
         named = [*_named_apart(pages[SICK], sick), *_named_apart(pages[KIND], well)]
         asyncio.run(_serve(named, ports.pages))
-    command = [
-        *("prometheus", f"--config.file={folder}/prometheus.yml"),
-        *(
-            f"--storage.tsdb.path={folder}/data",
-            f"--web.listen-address=127.0.0.1:{ports.prometheus}",
-        ),
-    ]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
-        evaluations = _evaluations(ports.prometheus, secs)
-        return {
-            "nodes": cluster.nodes,
-            "sick": cluster.sick,
-            "kind": KIND,
-            "secs": secs,
-            "interval_secs": INTERVAL_SECS,
-            "prometheus": _version(),
-            "cores": os.cpu_count(),
-            "up": int(_ask(ports.prometheus, "sum(up)")),
-            "series": int(_ask(ports.prometheus, "sum(scrape_samples_scraped)")),
-            "firing": int(_ask(ports.prometheus, "count(ALERTS{alertstate='firing'})")),
-            "slowest_scrape_secs": _ask(ports.prometheus, "max(scrape_duration_seconds)"),
-            **_rules_secs(evaluations),
-            **_cost(process.pid, secs),
-        }
+        with tempfile.TemporaryDirectory(prefix="hw-exporter-scale-") as place:
+            config = Path(place, "prometheus.yml")
+            text = json.dumps(_config(cluster.nodes, ports.pages, cluster.rules))  # JSON is YAML
+            config.write_text(text, "utf-8")
+            with prometheus_of(config, config.parent, port=ports.prometheus) as server:
+                return _figures(server, cluster, secs)
     finally:
-        process.kill()
-        process.wait()
-        os.kill(server, 9)
-        os.waitpid(server, 0)
-        shutil.rmtree(folder)
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
 
 
-def _evaluations(port: int, secs: int) -> list[dict[str, float]]:
+def _figures(server: Prometheus, cluster: Cluster, secs: int) -> dict[str, Any]:
+    evaluations = _evaluations(server, secs)
+    return {
+        "nodes": cluster.nodes,
+        "sick": cluster.sick,
+        "kind": KIND,
+        "secs": secs,
+        "interval_secs": INTERVAL_SECS,
+        "prometheus": _version(),
+        "cores": os.cpu_count(),
+        "up": int(_ask(server, "sum(up)")),
+        "series": int(_ask(server, "sum(scrape_samples_scraped)")),
+        "firing": int(_ask(server, "count(ALERTS{alertstate='firing'})")),
+        "slowest_scrape_secs": _ask(server, "max(scrape_duration_seconds)"),
+        **_rules_secs(evaluations),
+        **_cost(server.pid, secs),
+    }
+
+
+def _evaluations(server: Prometheus, secs: int) -> list[dict[str, float]]:
     """Return what each group and rule took, evaluation by evaluation, until these seconds."""
     time.sleep(FIRST_SECS)
     found: list[dict[str, float]] = []
     first = datetime.now(timezone.utc).isoformat()
     for _ in range(max(1, (secs - FIRST_SECS) // EVALUATED_SECS)):
         time.sleep(EVALUATED_SECS)
-        url = f"http://127.0.0.1:{port}/api/v1/rules"
-        with urllib.request.urlopen(url, timeout=120) as answer:
-            groups = json.loads(answer.read())["data"]["groups"]
+        groups = server.ask("rules")["groups"]
         if min(group["lastEvaluation"] for group in groups) < first:
             continue  # of before, when there was less to evaluate
         found.append(

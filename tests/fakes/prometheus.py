@@ -44,15 +44,16 @@ def needs(*programs: str) -> pytest.MarkDecorator:
 
 
 class Prometheus:
-    """A running Prometheus that scrapes every second."""
+    """A running Prometheus, as the process `pid`."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, pid: int) -> None:
         self.url = f"http://127.0.0.1:{port}"
+        self.pid = pid
 
     def ask(self, path: str, **parameters: str) -> Any:
         """What the API answers; raises urllib.error.HTTPError for a bad expression."""
         query = urllib.parse.urlencode(parameters)
-        with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{query}", timeout=10) as answer:  # noqa: S310 - loopback
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{query}", timeout=120) as answer:  # noqa: S310 - loopback
             return json.loads(answer.read())["data"]
 
     def query(self, expression: str) -> list[dict[str, Any]]:
@@ -120,8 +121,8 @@ def prometheus_of(config: Path, folder: Path, *options: str, port: int = 0) -> I
         *(f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}"),
         *options,
     ]
-    with running(command, folder / "prometheus.log"):
-        found = Prometheus(port)
+    with running(command, folder / "prometheus.log") as process:
+        found = Prometheus(port, process.pid)
         wait_for(found.is_ready, "Prometheus to be ready")
         yield found
 
@@ -162,12 +163,12 @@ def alertmanager(folder: Path, config: Path = RULES / "alertmanager.yml") -> Ite
 
 
 @contextmanager
-def running(command: Sequence[str | Path], log_file: Path) -> Iterator[None]:
+def running(command: Sequence[str | Path], log_file: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a program until the block ends; what it prints is in the file."""
     with log_file.open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
     try:
-        yield
+        yield process
     finally:
         process.kill()
         process.wait()
