@@ -9,20 +9,18 @@ from typing import Any
 import pytest
 import yaml
 
-from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
+from exporter.collectors.everything import FAMILIES, NAMES
 from exporter.exposition.family import MetricType
 from tests.deploy.dashboards import DASHBOARDS, panels_of
 from tests.fakes.manifests import ROOT
-from tests.fakes.promtool import needs_promtool
+from tests.fakes.promtool import METRIC, needs_promtool
 
 FILES = sorted((ROOT / "dashboards").glob("*.json"))
 HISTOGRAMS = [row.name for row in FAMILIES if row.type is MetricType.HISTOGRAM]
 KNOWN = {
-    *(family.name for family in FAMILIES),
-    *(family.name for family in LIVE_FAMILIES),
+    *NAMES,
     *(f"{name}_{part}" for name in HISTOGRAMS for part in ("bucket", "count", "sum")),
 }
-METRIC = re.compile(r"\bhw_[a-z0-9_]+\b")
 NOT_METRICS = {"hw_type", "hw_id", "hw_name", "hw_state", "hw_limit_type"}
 INTERVAL = re.compile(r"\$__\w+")
 RECORDED = re.compile(r"\b[a-z_]+:hw_[a-z0-9_]+:[a-z0-9_]+\b")

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES
+from exporter.collectors.everything import NAMES
 from exporter.collectors.gpu.words import REASON_BITS
 from exporter.config import Config, ProbeCommand
 from tests.commands.running import run
 from tests.documentation.blocks import PAGES
 from tests.program import ROOT
 
-NAMES = {family.name for family in FAMILIES} | {family.name for family in LIVE_FAMILIES}
 LABELS = {"hw_type", "hw_id", "hw_name", "hw_state", "hw_limit_type"}
 RENAMED = {
     *("hw_gpu_clock_limit_active", "hw_gpu_clock_limit_seconds_total"),
