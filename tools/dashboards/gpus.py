@@ -25,6 +25,7 @@ from tools.dashboards.parts import (
     grown,
     lines,
     now,
+    rate,
     table,
 )
 
@@ -212,12 +213,12 @@ LINKS = Row(
         _each(
             "NVLink received",
             "Bps",
-            f"rate(hw_gpu_nvlink_receive_bytes_total{{{G}}}{RATE})",
+            rate("hw_gpu_nvlink_receive_bytes_total", G),
         ),
         _each(
             "NVLink sent",
             "Bps",
-            f"rate(hw_gpu_nvlink_transmit_bytes_total{{{G}}}{RATE})",
+            rate("hw_gpu_nvlink_transmit_bytes_total", G),
         ),
         _each(
             "PCIe received",

@@ -18,12 +18,12 @@ from tools.dashboards.parts import (
     NO_FILESYSTEMS,
     NODE,
     ON,
-    RATE,
     bars,
     fresh,
     highest,
     lines,
     now,
+    rate,
     table,
 )
 from tools.dashboards.traced import TRACED
@@ -31,10 +31,6 @@ from tools.dashboards.traced import TRACED
 NO_GPU = "no GPU on this node"
 BUSY = f'{ON},mode!~"idle|iowait"'
 PHYSICAL = f'{ON},device!~"lo|veth.*|cali.*|cni.*|docker.*|br-.*"'
-
-
-def _rate(family: str, selector: str = ON) -> str:
-    return f"rate({family}{{{selector}}}{RATE})"
 
 
 BROKEN = Row(
@@ -94,7 +90,7 @@ LOAD = Row(
             "percentunit",
             (
                 (
-                    f"sum by (mode) ({_rate('hw_cpu_seconds_total', BUSY)})"
+                    f"sum by (mode) ({rate('hw_cpu_seconds_total', BUSY)})"
                     f" / on () group_left () sum(hw_cpu_threads{{{ON}}})"
                 ),
                 "{{mode}}",
@@ -124,8 +120,8 @@ LOAD = Row(
         lines(
             "Pressure (PSI): share of time tasks waited",
             "percentunit",
-            (_rate("hw_pressure_waiting_seconds_total"), "{{resource}} some"),
-            (_rate("hw_pressure_stalled_seconds_total"), "{{resource}} full"),
+            (rate("hw_pressure_waiting_seconds_total"), "{{resource}} some"),
+            (rate("hw_pressure_stalled_seconds_total"), "{{resource}} full"),
             help="some: at least one task waited for the resource; full: all did.",
             empty="the kernel has no PSI",
             most=1,
@@ -140,11 +136,11 @@ DISKS = Row(
             "Disk throughput, ten busiest disks",
             "Bps",
             (
-                highest(10, _rate("hw_disk_read_bytes_total"), "cluster, node, device"),
+                highest(10, rate("hw_disk_read_bytes_total"), "cluster, node, device"),
                 "{{device}} read",
             ),
             (
-                highest(10, _rate("hw_disk_written_bytes_total"), "cluster, node, device"),
+                highest(10, rate("hw_disk_written_bytes_total"), "cluster, node, device"),
                 "{{device}} written",
             ),
             empty="no disks",
@@ -152,7 +148,7 @@ DISKS = Row(
         lines(
             "Disk utilization: share of time with I/O in flight",
             "percentunit",
-            (_rate("hw_disk_io_time_seconds_total"), "{{device}}"),
+            (rate("hw_disk_io_time_seconds_total"), "{{device}}"),
             empty="no disks",
             most=1,
         ),
@@ -161,15 +157,15 @@ DISKS = Row(
             "s",
             (
                 (
-                    f"{_rate('hw_disk_read_time_seconds_total')}"
-                    f" / ({_rate('hw_disk_reads_completed_total')} > 0)"
+                    f"{rate('hw_disk_read_time_seconds_total')}"
+                    f" / ({rate('hw_disk_reads_completed_total')} > 0)"
                 ),
                 "{{device}} read",
             ),
             (
                 (
-                    f"{_rate('hw_disk_write_time_seconds_total')}"
-                    f" / ({_rate('hw_disk_writes_completed_total')} > 0)"
+                    f"{rate('hw_disk_write_time_seconds_total')}"
+                    f" / ({rate('hw_disk_writes_completed_total')} > 0)"
                 ),
                 "{{device}} write",
             ),
@@ -195,18 +191,18 @@ NETWORK = Row(
         lines(
             "Network traffic",
             "Bps",
-            (_rate("hw_network_receive_bytes_total", PHYSICAL), "{{device}} in"),
-            (_rate("hw_network_transmit_bytes_total", PHYSICAL), "{{device}} out"),
+            (rate("hw_network_receive_bytes_total", PHYSICAL), "{{device}} in"),
+            (rate("hw_network_transmit_bytes_total", PHYSICAL), "{{device}} out"),
             help="Without loopback and container interfaces.",
         ),
         lines(
             "Errors, drops and retransmissions",
             "pps",
-            (f"{_rate('hw_network_receive_errors_total')} > 0", "{{device}} errors in"),
-            (f"{_rate('hw_network_transmit_errors_total')} > 0", "{{device}} errors out"),
-            (f"{_rate('hw_network_receive_drops_total')} > 0", "{{device}} drops in"),
-            (f"{_rate('hw_network_transmit_drops_total')} > 0", "{{device}} drops out"),
-            (_rate("hw_tcp_retransmitted_segments_total"), "TCP retransmissions"),
+            (f"{rate('hw_network_receive_errors_total')} > 0", "{{device}} errors in"),
+            (f"{rate('hw_network_transmit_errors_total')} > 0", "{{device}} errors out"),
+            (f"{rate('hw_network_receive_drops_total')} > 0", "{{device}} drops in"),
+            (f"{rate('hw_network_transmit_drops_total')} > 0", "{{device}} drops out"),
+            (rate("hw_tcp_retransmitted_segments_total"), "TCP retransmissions"),
             help="Interfaces without errors and drops are not shown.",
             empty="no errors and no drops",
         ),
@@ -214,11 +210,11 @@ NETWORK = Row(
             "InfiniBand traffic",
             "Bps",
             (
-                _rate("hw_infiniband_port_receive_bytes_total"),
+                rate("hw_infiniband_port_receive_bytes_total"),
                 "{{device}} {{port}} in",
             ),
             (
-                _rate("hw_infiniband_port_transmit_bytes_total"),
+                rate("hw_infiniband_port_transmit_bytes_total"),
                 "{{device}} {{port}} out",
             ),
             empty="no InfiniBand on this node",
@@ -226,8 +222,8 @@ NETWORK = Row(
         lines(
             "InfiniBand and RDMA errors per second",
             "short",
-            (f"{_rate('hw_infiniband_port_errors_total')} > 0", "{{device}} {{port}} {{error}}"),
-            (f"{_rate('hw_rdma_events_total')} > 0", "{{device}} {{port}} {{event}}"),
+            (f"{rate('hw_infiniband_port_errors_total')} > 0", "{{device}} {{port}} {{error}}"),
+            (f"{rate('hw_rdma_events_total')} > 0", "{{device}} {{port}} {{event}}"),
             empty="none",
         ),
     ),

@@ -85,6 +85,11 @@ def bars(title: str, unit: str, expr: str, legend: str, **more: Any) -> Panel:
     return Panel(title, asked, "bargauge", unit, **{"width": 8, "least": 0, **more})
 
 
+def rate(family: str, selector: str = ON) -> str:
+    """Return how much a counter grows in a second."""
+    return f"rate({family}{{{selector}}}{RATE})"
+
+
 def fresh(expr: str) -> str:
     """Return the series by GPU without those of GPUs that are lost or served from the cache."""
     return f"({expr} unless on (cluster, node, gpu_uuid) {OLD})"

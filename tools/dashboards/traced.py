@@ -1,19 +1,15 @@
 """The row of what bpftrace counts in the kernel, where that is enabled (docs/ebpf.md)."""
 
 from tools.dashboards.document import Row
-from tools.dashboards.parts import ON, RATE, highest, lines
+from tools.dashboards.parts import highest, lines, rate
 
 NOT_ENABLED = "not enabled: docs/ebpf.md"
 WHO = "{{namespace}} {{pod}} {{container}}"
 
 
-def _rate(family: str) -> str:
-    return f"rate({family}{{{ON}}}{RATE})"
-
-
 def _slowest(family: str, labels: str) -> str:
     """Return the 99th percentile of a histogram by these labels, the ten highest."""
-    buckets = f"sum by ({labels}, le) ({_rate(f'{family}_bucket')})"
+    buckets = f"sum by ({labels}, le) ({rate(f'{family}_bucket')})"
     return highest(10, f"histogram_quantile(0.99, {buckets})", labels)
 
 
@@ -35,7 +31,7 @@ TRACED = Row(
             (
                 highest(
                     10,
-                    _rate("hw_tcp_retransmits_total"),
+                    rate("hw_tcp_retransmits_total"),
                     "cluster, node, namespace, pod, container, process",
                 ),
                 f"{WHO} {{{{process}}}}",
@@ -60,7 +56,7 @@ TRACED = Row(
                 highest(
                     10,
                     "sum by (cluster, node, namespace, pod, container)"
-                    f" ({_rate('hw_nccl_bytes_total')})",
+                    f" ({rate('hw_nccl_bytes_total')})",
                     "cluster, node, namespace, pod, container",
                 ),
                 WHO,
@@ -73,7 +69,7 @@ TRACED = Row(
             (
                 highest(
                     10,
-                    _rate("hw_function_calls_total"),
+                    rate("hw_function_calls_total"),
                     "cluster, node, function, namespace, pod, container",
                 ),
                 f"{{{{function}}}} {WHO}",

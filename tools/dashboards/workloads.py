@@ -12,12 +12,12 @@ from tools.dashboards.parts import (
     NODES,
     ODD,
     ON,
-    RATE,
     SELECTOR,
     W,
     fresh,
     lines,
     now,
+    rate,
     table,
 )
 
@@ -30,7 +30,7 @@ WORKLOAD_COLUMNS = (
     Column("container", "Container, unit or command"),
 )
 IDLE = ((1800, "orange"), (7200, "red"))
-POWER = fresh(f"rate(hw_gpu_workload_energy_joules_total{{{W}}}{RATE})")
+POWER = fresh(rate("hw_gpu_workload_energy_joules_total", W))
 NOBODY = "no workload on a GPU"
 
 
@@ -45,7 +45,7 @@ def _ten(function: str, family: str) -> str:
 
 
 def _ten_rates(family: str) -> str:
-    rates = fresh(f"rate({family}{{{W}}}{RATE})")
+    rates = fresh(rate(family, W))
     return _top("sum", rates, SELECTOR.sub(r"\g<0> @ end()", rates))
 
 
