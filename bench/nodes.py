@@ -108,7 +108,8 @@ class GpuNode:
 
 
 def add_processes(tree: HostTree, count: int) -> None:
-    """Write so many processes of containers into the tree."""
+    """Write so many processes of containers into the tree, beside the kernel's threads."""
+    tree.write({"/proc/2/stat": host_proc.process_stat(2, "kthreadd")})
     for number in range(count):
         cgroup = f"/kubepods.slice/kubepods-pod{number % 50:08d}.slice/cri-containerd-{number:064x}"
         tree.write(host_proc.process(FIRST_PID + number, "python", cgroup))

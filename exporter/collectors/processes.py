@@ -15,7 +15,7 @@ from exporter.faults.subject import CollectorSubject
 from exporter.model.reading import Labeled, Reading
 from exporter.model.snapshot import Snapshot
 from exporter.reading.files import read_text
-from exporter.reading.pid_namespace import is_initial
+from exporter.reading.pid_namespace import is_initial, shows_kernel_threads
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader, parse_counter
 from exporter.record import dataclass
@@ -96,7 +96,9 @@ class ProcessStatesReader:
         self._proc = proc_root
 
     def read(self) -> Reading[ProcessStates]:
-        """Read processes by state; raise SourceAbsent where no process can be seen."""
+        """Read processes by state; raise SourceAbsent where those of the node are not shown."""
+        if not shows_kernel_threads(self._proc):
+            raise SourceAbsent(f"{self._proc} does not show the processes of the node")
         counts: Counter[str] = Counter(dict.fromkeys(STATES.values(), 0))
         proc = str(self._proc)  # joining ten thousand Paths takes longer than reading the files
         for name in self._pids():
@@ -106,15 +108,13 @@ class ProcessStatesReader:
                 continue  # it ended since it was listed
             if state is not None:
                 counts[STATES.get(state, "other")] += 1
-        if not any(counts.values()):
-            raise SourceAbsent(f"{self._proc} shows no process")
         return Reading(ProcessStates(tuple((s, float(counts[s])) for s in sorted(counts))))
 
     def _pids(self) -> list[str]:
         try:
             return [name for name in os.listdir(self._proc) if name.isdigit()]  # noqa: PTH208 - names are wanted
         except OSError as error:
-            raise SourceAbsent(f"{self._proc} cannot be listed: {error.strerror}") from error
+            raise SourceFailed(f"{self._proc} cannot be listed: {error.strerror}") from error
 
 
 def parse_state(stat: str) -> str | None:

@@ -11,3 +11,11 @@ def is_initial(proc_root: Path) -> bool | None:
         return str((proc_root / "self/ns/pid").readlink()) == INITIAL
     except OSError:
         return None
+
+
+def shows_kernel_threads(proc_root: Path) -> bool:
+    """Tell whether process 2 is kthreadd: only in the host's namespace, and if it is not hidden."""
+    try:
+        return (proc_root / "2/stat").read_bytes().startswith(b"2 (kthreadd)")
+    except OSError:
+        return False

@@ -10,7 +10,7 @@ from pathlib import Path
 from exporter.model.label import clean_text
 from exporter.reading.cgroup import CgroupOwner, parse_cgroup, parse_path, roots_of_kubelet
 from exporter.reading.files import is_there, read_text
-from exporter.reading.pid_namespace import is_initial
+from exporter.reading.pid_namespace import is_initial, shows_kernel_threads
 from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.record import dataclass
@@ -213,7 +213,7 @@ def pid_scope(proc_root: Path) -> PidScope:
 
     Only the host's own namespace has the kernel's threads, with kthreadd as process 2.
     """
-    if _name(proc_root, 2) == "kthreadd":
+    if shows_kernel_threads(proc_root):
         return PidScope(None, is_certain=True)
     if not is_there(proc_root / "1/stat"):  # with hidepid=1 the folder of process 1 is there
         return PidScope("proc_hidden")  # mounted with hidepid, or not at all

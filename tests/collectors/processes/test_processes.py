@@ -64,7 +64,7 @@ def test_ten_thousand_processes_cost_what_a_hundred_cost(tmp_path: Path) -> None
 def test_a_walk_counts_processes_by_state(node: SmallNode) -> None:
     """A name may hold brackets and blanks; a process that ends meanwhile is not counted."""
     for pid, (name, state) in enumerate(
-        [("a", "S"), ("b) R (", "D"), ("c", "Z"), ("d", "S"), ("e", "x")], start=1
+        [("a", "S"), ("kthreadd", "S"), ("b) R (", "D"), ("c", "Z"), ("e", "x")], start=1
     ):
         node.write(f"proc/{pid}/stat", f"{pid} ({name}) {state} 1 1 1\n")
     (node.proc / "77").mkdir()
@@ -97,5 +97,13 @@ def test_without_files_the_sources_are_absent(node: SmallNode) -> None:
     """Neither numbers nor processes."""
     with pytest.raises(SourceAbsent):
         ProcessCountsReader(node.proc).read()
-    with pytest.raises(SourceAbsent, match="no process"):
+    with pytest.raises(SourceAbsent, match="not show the processes of the node"):
+        ProcessStatesReader(node.proc).read()
+
+
+def test_processes_of_a_pod_are_not_those_of_the_node(node: SmallNode) -> None:
+    """Nor are the exporter's own where hidepid hides the others."""
+    for pid, name in ((1, "hw-exporter"), (2, "sh"), (3, "python3")):
+        node.write(f"proc/{pid}/stat", f"{pid} ({name}) S 1 1 1\n")
+    with pytest.raises(SourceAbsent, match="not show the processes of the node"):
         ProcessStatesReader(node.proc).read()
