@@ -5,9 +5,10 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.fakes.card_files import files_of, put_card
+from tests.fakes.card_files import put_card
+from tests.fakes.host_proc import file_texts
 
-MI100 = files_of("mi100")
+MI100 = file_texts("cards.toml")["mi100"]
 
 
 class AmdNode:

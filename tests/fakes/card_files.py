@@ -1,20 +1,7 @@
-"""Cards in sysfs, built in a folder from the files of cards.ini."""
+"""Cards in sysfs, built in a folder from the files of cards.toml."""
 
 from collections.abc import Mapping
-from configparser import ConfigParser
 from pathlib import Path
-
-
-class _Files(ConfigParser):
-    def optionxform(self, optionstr: str) -> str:
-        return optionstr  # names of files keep their capitals
-
-
-def files_of(card: str) -> dict[str, str]:
-    """The files of this card in cards.ini, by their names below its folder."""
-    parser = _Files(delimiters=("=",), interpolation=None)
-    parser.read(Path(__file__).with_name("cards.ini"), "utf-8")
-    return {name: f"{text}\n" for name, text in parser[card].items()}
 
 
 def put_card(

@@ -4,12 +4,17 @@ from pathlib import Path
 
 from exporter.toml import tomllib
 
-SAME: dict[str, str] = {
-    path: text if text.endswith("\n") else f"{text}\n"
-    for path, text in tomllib.loads(
-        Path(__file__).with_name("host.toml").read_text("utf-8")
-    ).items()
-}
+
+def file_texts(name: str) -> dict[str, dict[str, str]]:
+    """The files in each table of a data file beside this one, by path; one line gets its end."""
+    tables = tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
+    return {
+        table: {path: text if text.endswith("\n") else f"{text}\n" for path, text in files.items()}
+        for table, files in tables.items()
+    }
+
+
+SAME = file_texts("host.toml")["host"]
 """Files by their absolute path."""
 
 NVIDIA_VERSION = (

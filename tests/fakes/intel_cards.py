@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.fakes.card_files import files_of, put_card
+from tests.fakes.card_files import put_card
+from tests.fakes.host_proc import file_texts
 
-XE_CARD = files_of("xe")
-I915_CARD = files_of("i915")
+XE_CARD = file_texts("cards.toml")["xe"]
+I915_CARD = file_texts("cards.toml")["i915"]
 
 
 class IntelNode:

@@ -283,7 +283,7 @@ def _notifications(
         pages = _Nodes(replays, clock)
         nodes = stack.enter_context(replying(pages.answer))
         receiver = stack.enter_context(replying(_Receiver(got, clock).answer))
-        url = stack.enter_context(alertmanager(folder, _routes(folder, receiver)))
+        url = stack.enter_context(alertmanager(folder / "manager", _routes(folder, receiver)))
         manager = url.removeprefix("http://")
         servers = stack.enter_context(start(folder, nodes, manager, replays))
         wait_for(lambda: _scraped(servers) == len(replays), "the first scrapes", 60)
