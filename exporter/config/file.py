@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 import re
 import stat
@@ -306,7 +307,7 @@ def _each(found: Any) -> Iterable[Any]:
 
 def _check_number(bounds: Mapping[str, Any], found: float, layer: Layer, name: str) -> None:
     lowest, highest = bounds.get("at_least"), bounds.get("at_most")
-    if found != found or found in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN is not itself
+    if not math.isfinite(found):
         raise _wrong(layer, name, found, "a finite number")
     if lowest is not None and found < lowest:
         raise _wrong(layer, name, found, f"at least {lowest:g}")
