@@ -14,9 +14,9 @@ _AHEAD_SECS = 5.0  # a time since boot, as of a kernel line, may be a moment ahe
 MAX_SENTENCE = 1000
 
 
-def number(value: float | None, unit: str = "", digits: int = 0) -> str:
-    """Format a number with its unit."""
-    return UNKNOWN if value is None else f"{value:.{digits}f}{unit}"
+def number(value: float | None, unit: str = "") -> str:
+    """Format a number, rounded, with its unit."""
+    return UNKNOWN if value is None else f"{value:.0f}{unit}"
 
 
 def size(value: float | None) -> str:

@@ -59,9 +59,7 @@ def refusal_of_user(uid: int | None) -> str | None:
     return "only programs of root can request this"
 
 
-def user_of(
-    peer: tuple[str, int], ours: tuple[str, int], kernel: socket.socket | None = None
-) -> int | None:
+def user_of(peer: tuple[str, int], ours: tuple[str, int]) -> int | None:
     """Return the user id of the other end of a connection on this machine.
 
     None if the socket is not in our network namespace, is closed, or the kernel does not answer.
@@ -69,12 +67,10 @@ def user_of(
     reports root for an orphaned socket, so the socket must have an inode.
     """
     try:
-        with kernel or socket.socket(
-            socket.AF_NETLINK, socket.SOCK_DGRAM, _NETLINK_SOCK_DIAG
-        ) as it:
-            it.settimeout(_NETLINK_SECS)
-            it.send(_question(peer, ours))
-            answer = it.recv(4096)
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _NETLINK_SOCK_DIAG) as kernel:
+            kernel.settimeout(_NETLINK_SECS)
+            kernel.send(_question(peer, ours))
+            answer = kernel.recv(4096)
             kind = _MESSAGE.unpack_from(answer)[1]
             if kind != _GET_ONE:
                 return None
