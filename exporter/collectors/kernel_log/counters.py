@@ -71,7 +71,6 @@ class Counters:
     gpu_uuids: dict[str, str] = field(default_factory=dict)
     ring: EventRing = field(default_factory=EventRing)
     first_new_number: int = 1
-    max_xids: int = MAX_XIDS
 
     def keep(self, event: Event) -> None:
         """Keep the event, and the name of the GPU where it says one; count nothing."""
@@ -107,7 +106,7 @@ class Counters:
 
     def _count_xid(self, gpu: str, code: int, at: float) -> None:
         known = self.xids.get((gpu, code))
-        if known is None and len(self.xids) >= self.max_xids:
+        if known is None and len(self.xids) >= MAX_XIDS:
             return
         count = known.count + 1 if known else 1
         last_at = max(known.last_at, at) if known else at

@@ -4,14 +4,11 @@ import asyncio
 import itertools
 import os
 
-from exporter.collectors.kernel_log.counters import Counters
 from exporter.collectors.kernel_log.kmsg import KmsgFollower
 from exporter.collectors.kernel_log.multiline import Message, Repeats
 from exporter.collectors.kernel_log.table import Table
-from tests.collectors.kernel_log.feeding import kmsg, only_event, pipeline
+from tests.collectors.kernel_log.feeding import kmsg, pipeline
 from tests.fakes.virtual_time import run_virtually
-
-XID = "NVRM: Xid (PCI:0000:{bus:02x}:00): {code}, GPU has fallen off the bus."
 
 
 def message(line: str, stamp: float) -> Message:
@@ -29,15 +26,6 @@ def test_remembered_repeats_are_bounded() -> None:
         assert not repeats.is_repeat(message(line, 1.0))
     assert repeats.is_repeat(message(lines[-1], 1.5))
     assert not repeats.is_repeat(message(lines[0], 1.5))
-
-
-def test_counted_xids_are_bounded() -> None:
-    """Pairs of GPU and code make series: only so many are counted, those go on to be."""
-    counters = Counters(max_xids=3)
-    for bus in range(1, 8):
-        counters.count(only_event(XID.format(bus=bus, code=79)))
-    counters.count(only_event(XID.format(bus=1, code=79)))
-    assert [xid.count for xid in counters.as_value("kmsg", "ok").xids] == [2, 1, 1]
 
 
 class Worked:

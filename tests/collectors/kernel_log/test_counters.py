@@ -101,7 +101,10 @@ def test_names_of_gpus_are_bounded() -> None:
 
 
 def test_an_xid_is_counted_with_its_latest_moment() -> None:
-    """Records of two processors may come in either order; pairs beyond the limit are left out."""
+    """Records of two processors may come in either order.
+
+    Pairs beyond the limit are left out; those within it go on to be counted.
+    """
     counters = Counters()
     for at in (5.0, 9.0, 7.0):
         xid = replace(event(1), at=at, fields=MappingProxyType({"pci": "a", "code": "79"}))
@@ -110,4 +113,6 @@ def test_an_xid_is_counted_with_its_latest_moment() -> None:
     assert (counted.count, counted.last_at) == (3, 9.0)
     for code in range(1000):
         counters.count(replace(xid, fields=MappingProxyType({"pci": "b", "code": str(code)})))
+    counters.count(replace(xid, fields=MappingProxyType({"pci": "a", "code": "79"})))
     assert len(counters.xids) == MAX_XIDS == 512
+    assert counters.xids["a", 79].count == 4
