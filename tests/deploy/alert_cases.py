@@ -1,6 +1,6 @@
 """For each alert written by hand, series under which it is silent, fires, and clears.
 
-Every case has three phases: an hour before, three hours in which the trouble lasts, and four
+Every case has three phases: an hour before, an hour and a half in which the trouble lasts, and four
 hours after it.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tests.fakes.promtool import Series
 
-BEFORE, DURING, AFTER = PHASES = 60, 180, 240
+BEFORE, DURING, AFTER = PHASES = 60, 92, 240
 """The length of each phase in minutes."""
 
 SHORT = 5, 5, 10
@@ -93,7 +93,7 @@ def _targets() -> Iterator[Case]:
 
 
 def _exporter() -> Iterator[Case]:
-    flapping = " ".join(["0x59", *["0 1 0 0"] * 45, "0x239"])
+    flapping = " ".join([f"0x{BEFORE - 1}", *["0 1 0 0"] * (DURING // 4), f"0x{AFTER - 1}"])
     labels = 'node="n1",fault="gpu_lost",hw_type="gpu",hw_id="GPU-1"'
     active = f'hw_fault_active{{{labels},severity="warning",hw_name="GPU 0"}}'
     told = always(f'hw_incident_info{{{labels},summary="",details=""}}', 1)
