@@ -16,7 +16,7 @@ from exporter.model.reading import Reading
 from exporter.reading.device_filter import at_most, shown
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
-from exporter.reading.sysfs import FieldReader, names_or_none, parse_counter
+from exporter.reading.sysfs import FieldReader, names_in, names_or_none, parse_counter
 
 # include/linux/blk_types.h, SECTOR_SHIFT: the unit of diskstats, whatever the device's sector is.
 SECTOR_BYTES = 512
@@ -51,9 +51,7 @@ class DiskReader:
         """Read all disks now; raise SourceAbsent or SourceFailed."""
         fields = FieldReader()
         rows = parse_diskstats(read_text(self._stats))
-        whole_disks = set(names_or_none(self._block))
-        if not whole_disks:
-            raise SourceAbsent(f"{self._block} says of no disk that it is one")
+        whole_disks = set(names_in(self._block, "disks"))
         names = [name for name in rows.keys() & whole_disks if self._is_real(name)]
         truncated = fields.truncated(self._limit, len(names), "disks")
         if not names:

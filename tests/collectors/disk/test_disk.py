@@ -1,5 +1,7 @@
 """Disks: what diskstats and sysfs say."""
 
+import shutil
+
 import pytest
 
 from exporter.collectors.disk.diskstats import (
@@ -13,6 +15,7 @@ from exporter.config import Devices
 from exporter.model.reading import Reading
 from exporter.reading.source import SourceFailed
 from tests.collectors.small_node import SmallNode
+from tests.fakes.refused import refuse
 
 
 def look(tree: SmallNode, limit: int = 16) -> Reading[Disks]:
@@ -143,6 +146,15 @@ def test_garbage_is_a_failure(text: str) -> None:
     """A table without any row of the known form is not «no disks»."""
     with pytest.raises(SourceFailed):
         parse_diskstats(text)
+
+
+def test_a_list_of_disks_that_cannot_be_read_is_a_failure(node: SmallNode) -> None:
+    """It is not a node without disks."""
+    node.disk("sda")
+    shutil.rmtree(node.sys / "block")
+    refuse(node.sys / "block")
+    with pytest.raises(SourceFailed, match="cannot be listed"):
+        look(node)
 
 
 @pytest.mark.parametrize(
