@@ -12,6 +12,7 @@ import stat
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from exporter.model.label import clean_text
@@ -89,9 +90,7 @@ def _is_folder_of(owner: int, path: Path, *, may_others_write: bool) -> bool:
 def _containers(folder: Path) -> Iterator[tuple[str, str, str]]:
     """List the folders of containers, with the pod's uid and the container's name."""
     with os.scandir(folder) as entries:
-        for count, entry in enumerate(entries):
-            if count >= MAX_CONTAINERS:
-                return
+        for entry in islice(entries, MAX_CONTAINERS):
             named = _FOLDER.fullmatch(entry.name)
             if named is not None:
                 yield entry.name, named[1], named[2]
@@ -100,7 +99,7 @@ def _containers(folder: Path) -> Iterator[tuple[str, str, str]]:
 def _limits_of(folder: Path, uid: str, container: str) -> tuple[list[HamiLimit], str | None]:
     """Read the limits of one container, or why there are none."""
     with os.scandir(folder) as entries:
-        names = [entry.name for _, entry in zip(range(MAX_FILES), entries)]  # noqa: B905 - bounded
+        names = [entry.name for entry in islice(entries, MAX_FILES)]
     caches = [name for name in names if name.endswith(".cache")]
     if not caches:
         return [], None  # its processes have not begun yet
