@@ -72,8 +72,7 @@ class RuleRunner:
         folder = Path(config.state.dir) if config.state.dir else None
         boot_id = read_boot_id(Path(config.sources.proc_root) / BOOT_ID) if folder else ""
         self._file = persistence.state_file(folder, boot_id) if folder else None
-        decode = partial(persistence.decode, node=node)
-        kept = self._file.load(decode) if self._file else None
+        kept = self._file.load(partial(persistence.decode, node=node)) if self._file else None
         self._history_file = fault_history.state_file(folder) if folder else None
         self._detectors, self._learned_file = collectors.detector(config, folder, boot_id)
         detect = self._detectors.see if self._detectors else None
@@ -92,7 +91,6 @@ class RuleRunner:
             node,
         )
         self._rereading: asyncio.Future[None] | None = None
-        self._has_files = bool(config.faults.silences_dirs)
         self._clears: list[Clearing] = []
         self._engine = RuleEngine(
             book,
@@ -118,7 +116,7 @@ class RuleRunner:
                 still = tuple(key for key in clearing.keys if (clearing.rule, key) in active)
                 clearing.still_active.set_result(still)
         now = snapshot.taken_at + snapshot.renewed_secs
-        if self._has_files:
+        if self._silences.has_places:
             await self._reread(now)
         return self._silences.applied(conclusions, now)
 
@@ -205,11 +203,11 @@ class RuleRunner:
             await asyncio.wait({self._evaluating})
         self.mistakes = ()
         self._rules = {rule.id: rule for rule in book.rules}
-        places = config.faults.silences_dirs
         self._silences = self._silences.renewed(
-            places, self._rules, lambda: collectors.all_rows().rule_names()
+            config.faults.silences_dirs,
+            self._rules,
+            lambda: collectors.all_rows().rule_names(),
         )
-        self._has_files = bool(places)
         self._engine.take(book, collectors.subjects)
 
     async def close(self) -> None:

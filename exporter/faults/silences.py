@@ -81,6 +81,11 @@ class Silences:
         self._seen: Mapping[str, object] = {}
         self.mistakes: tuple[str, ...] = ()
 
+    @property
+    def has_places(self) -> bool:
+        """Whether there may be files of silences."""
+        return bool(self._places)
+
     def renewed(
         self,
         files: Sequence[str],

@@ -94,7 +94,7 @@ def test_twenty_secrets_stay_on_the_node(tmp_path: Path, kernel_log: KernelLog) 
         with Program(tmp_path / "program", changes, probes=probes, environment=environment) as it:
             config = str(tmp_path / "program/program.toml")
             here = {"APP__SERVER__PORT": str(it.port)}
-            wait_for(lambda: it.log_file.read_text().count("listening"), "the start")
+            wait_for(lambda: it.get("/ready").status == 200, "the first collection")
             kernel_log.say(f"NVRM: Xid (PCI:0000:3b:00): 13, pid=7, name=token={_secret(17)}, x")
             kernel_log.say(f"nfs: server //ada:{_secret(18)}@host not responding, still trying")
             kernel_log.say(LOST)
