@@ -49,8 +49,8 @@ class Clearing:
 class RuleRunner:
     """Evaluates each snapshot for the collector; `stopwatch` returns seconds of any origin.
 
-    State that was saved of the node is of this one, which is called `node` now; an empty name
-    leaves it as it was.
+    What was saved of the node is loaded under its present name `node`; an empty `node` changes no
+    name.
 
     The rules for ten thousand processes take a fifth of a second: in a thread, scrapes do not wait
     for them. Only one snapshot is evaluated at a time.

@@ -234,7 +234,8 @@ def state_file(folder: Path) -> StateFile:
 def load(file: StateFile, node: str = "") -> FaultHistory:
     """Read the history that an earlier process saved; a damaged line is skipped.
 
-    A fault of the node is one of `node`, whatever the node was called then; not if this is empty.
+    A fault of the node is one of `node`, whatever the node was called then; an empty `node` changes
+    no name.
     """
     rows, bad = [], 0
     name = node[:MAX_SUMMARY_CHARS]

@@ -46,7 +46,8 @@ def to_text(kept: SavedFaults) -> str:
 def decode(document: Mapping[str, Any], node: str = "") -> SavedFaults:
     """Decode the document of the file; raise one of MISFITS.
 
-    A fault of the node is one of `node`, whatever the node was called then; not if this is empty.
+    A fault of the node is one of `node`, whatever the node was called then; an empty `node` changes
+    no name.
     """
     return SavedFaults(
         str(document["boot_id"]),

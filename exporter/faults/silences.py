@@ -59,7 +59,7 @@ class Silences:
 
     `rules` are the names of the loaded rules; `rules_of_all` returns the names of all rules, which
     files for many nodes may use. A silence of the node is one of `node`, whatever the node was
-    called when it was added; not if this is empty. `save` and `reread` block.
+    called when it was added; an empty `node` changes no name. `save` and `reread` block.
     """
 
     def __init__(
