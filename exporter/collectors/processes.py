@@ -14,7 +14,6 @@ from exporter.faults.entities.node import NodeFields
 from exporter.faults.subject import CollectorSubject
 from exporter.model.reading import Labeled, Reading
 from exporter.model.snapshot import Snapshot
-from exporter.reading.files import read_text
 from exporter.reading.pid_namespace import is_initial, shows_kernel_threads
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader, parse_counter
@@ -101,14 +100,14 @@ class ProcessStatesReader:
             raise SourceAbsent(f"{self._proc} does not show the processes of the node")
         counts: Counter[str] = Counter(dict.fromkeys(STATES.values(), 0))
         proc = str(self._proc)  # joining ten thousand Paths takes longer than reading the files
+        fields = FieldReader()
         for name in self._pids():
-            try:
-                state = parse_state(read_text(f"{proc}/{name}/stat", MAX_STAT_BYTES))
-            except (SourceAbsent, SourceFailed):
-                continue  # it ended since it was listed
+            stat = fields.text("state", f"{proc}/{name}/stat", MAX_STAT_BYTES)
+            state = parse_state(stat) if stat else None  # none of one that has ended since
             if state is not None:
                 counts[STATES.get(state, "other")] += 1
-        return Reading(ProcessStates(tuple((s, float(counts[s])) for s in sorted(counts))))
+        states = tuple((state, float(counts[state])) for state in sorted(counts))
+        return Reading(ProcessStates(states), fields.missing)
 
     def _pids(self) -> list[str]:
         try:
