@@ -58,8 +58,8 @@ LOOK_SECS = 0.2
 ATTEMPTS = 4
 """What a busy machine disturbed is replayed again, beside less each time."""
 
-MOST_LATE_SECS = 1.5
-"""So late a scrape may be, or this process: an alert sees two values less at most."""
+MOST_LATE_SECS = 1.0
+"""So late a scrape may be, or this process: an alert sees one value less at most."""
 
 COLLECT_SECS = Metrics().collect_interval_secs
 BEFORE_SECS, AFTER_SECS = 30, 360
