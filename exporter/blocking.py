@@ -49,7 +49,7 @@ class CallBlocking(Protocol):
 
 
 class OneAtATime(Generic[T]):
-    """A call that may block: begun at a look, and never beside one that has not ended."""
+    """A call that may block; a look begins the call only after the last call has ended."""
 
     def __init__(self, begin: Callable[[], Awaitable[T]], deadline_secs: float) -> None:
         self._begin = begin

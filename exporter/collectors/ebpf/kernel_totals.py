@@ -83,7 +83,7 @@ class KernelTotals:
         self._waiting[opener if is_known else (0, 0)] += segments
 
     def _durations(self, disk: int, kind: int) -> Durations:
-        """Find those to add to; what is not shown, or of too many disks, is kept nowhere."""
+        """Return the durations of an operation on a disk; nobody keeps those beyond the limit."""
         key = (disk, OPERATIONS.get(kind, ""))
         is_new = key not in self._latencies
         if kind not in OPERATIONS or (is_new and len(self._latencies) >= MAX_DISKS):

@@ -113,9 +113,9 @@ class LibraryFinder:
         )
 
     def open(self, place: Place, progress: Progress) -> "OpenLibrary | None":
-        """Open a mapped file, as `open_library`; note one that we may not open.
+        """Open a mapped file, as `open_library`; note a file without access.
 
-        Raises GivenUp where nobody waits for it any more.
+        Raise GivenUp if nobody waits for the file any more.
         """
         pid, found = place
         progress.come_to(found.file[0])

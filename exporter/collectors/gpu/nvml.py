@@ -266,7 +266,7 @@ def build_nvml(
 
 
 def _nvml_command(ctx: SourceContext, *switches: str) -> Command:
-    """Give the command of a probe that reads what is configured, and these beside it."""
+    """Return the command of a probe with the configured readings and these switches."""
     named = ("profiling", "nvlink_per_link", "ecc_locations", "pcie_throughput")
     chosen = (name for name in named if getattr(ctx.config.gpu, name))
     argv = (

@@ -93,7 +93,7 @@ def _choices(operator: Any, argument: Any) -> list[str]:
 
 
 def _characters(operator: Any, argument: Any) -> list[str]:
-    """Return characters of the alphabet, and those that the part names, which the part matches."""
+    """Return the characters, of the alphabet or named in the part, that the part matches."""
     named = argument if operator is sre.IN else [(operator, argument)]
     signs = ALPHABET + "".join(chr(value) for kind, value in named if kind is sre.LITERAL)
     part = sre_parse.SubPattern(sre_parse.State(), [(operator, argument)])

@@ -53,7 +53,7 @@ class XidStore:
         return await self._call(lambda: file.load(decode))
 
     def save(self, content: Mapping[str, Any]) -> None:
-        """Keep this from now on; what is newer replaces what waits to be written."""
+        """Write the content to the file; newer content replaces content that waits."""
         self._next = content
         self._begin()
 
