@@ -112,13 +112,14 @@ def _exporter() -> Iterator[Case]:
     yield _rises("HwKernelLogForged", forged, 60)
 
 
-def _of_node(node: str, cluster: str = "a", rack: str = "r1") -> str:
+def of_node(node: str, cluster: str = "a", rack: str = "r1") -> str:
+    """The labels of a node."""
     return f'cluster="{cluster}",rack="{rack}",node="{node}"'
 
 
 def began(rule: str, node: str, *, at: int = 60 * BEFORE, rack: str = "r1") -> Series:
     """A fault of a node that began at this second, for as long as the trouble lasts."""
-    labels = f'{_of_node(node, rack=rack)},fault="{rule}",hw_type="x",hw_id="1"'
+    labels = f'{of_node(node, rack=rack)},fault="{rule}",hw_type="x",hw_id="1"'
     return gauge(f"hw_fault_since_timestamp_seconds{{{labels}}}", None, at, None)
 
 
@@ -134,15 +135,25 @@ def _together() -> Iterator[Case]:
     yield Case("HwManyNodesDown", tuple(gauge(up, 1, 0, 1) for up in ups))
 
 
-def rollout(label: str, family: str, *, bad: int, others_bad: int = 0) -> tuple[Series, ...]:
+OF_ROLLOUT = 'fault="gpu_xid_warning",hw_type="gpu",hw_id="1"'
+"""The fault of a node with a bad version."""
+
+
+def rollout(
+    label: str, family: str, *, bad: int, others_bad: int = 0, cause: str = "gpu_xid_warning"
+) -> tuple[Series, ...]:
     """Four nodes with a new version and eight with the old one; so many have a fault."""
     found = []
+    root = f'cause="{cause}",cause_hw_type="gpu",cause_hw_id="1"'
     for number in range(12):
-        node, version = _of_node(f"n{number}"), "new" if number < 4 else "old"
+        node, version = of_node(f"n{number}"), "new" if number < 4 else "old"
         found.append(always(f'{family}{{{node},{label}="{version}"}}', 1))
         has_fault = number < bad or 4 <= number < 4 + others_bad
-        labels = f'{node},fault="gpu_xid_warning",severity="warning",hw_type="gpu",hw_id="1"'
-        found.append(gauge(f"hw_fault_active{{{labels}}}", 0, int(has_fault), 0))
+        labels = f"{node},{OF_ROLLOUT}"
+        active = f'hw_fault_active{{{labels},severity="warning"}}'
+        found.append(gauge(active, 0, int(has_fault), 0))
+        if has_fault:
+            found.append(gauge(f"hw_fault_root_cause{{{labels},{root}}}", None, 1, None))
     return tuple(found)
 
 
@@ -151,7 +162,7 @@ def _across_nodes() -> Iterator[Case]:
     yield Case("HwFaultFollowsKernel", rollout("kernel", "hw_node_info", bad=3))
     series: list[Series] = []
     for number in range(3):
-        node = _of_node(f"n{number}")
+        node = of_node(f"n{number}")
         workload = f'{node},namespace="ml",pod="train-{number}",gpu_uuid="1"'
         labels = f'{node},fault="gpu_app_fault",severity="info",hw_type="process",hw_id="1"'
         series += (

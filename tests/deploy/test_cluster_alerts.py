@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.deploy.alert_cases import BEFORE, DURING, SHORT, began, fault, gauge, rollout
+from tests.deploy.alert_cases import (
+    BEFORE,
+    DURING,
+    OF_ROLLOUT,
+    SHORT,
+    began,
+    fault,
+    gauge,
+    of_node,
+    rollout,
+)
 from tests.fakes.manifests import ROOT
 from tests.fakes.promtool import Series, gives, needs_promtool, run, trial, written
 
@@ -22,9 +32,14 @@ def _silent(name: str, series: Iterable[Series]) -> dict[str, Any]:
     return trial(series, *silent, name=name)
 
 
+def _silenced(number: int) -> Series:
+    labels = f"{of_node(f'n{number}')},{OF_ROLLOUT}"
+    return gauge(f"hw_fault_silenced{{{labels}}}", None, 1, None)
+
+
 @needs_promtool
 def test_what_has_nothing_in_common_is_no_cause_across_nodes(tmp_path: Path) -> None:
-    """Two nodes, three in different racks, three an hour apart; faults that follow no version."""
+    """Two nodes, three racks, three hours; faults of both versions, and what follows of others."""
     start = BEFORE * MINUTE
     driver = ("driver_version", "hw_gpu_backend_info")
     tests = [
@@ -35,11 +50,14 @@ def test_what_has_nothing_in_common_is_no_cause_across_nodes(tmp_path: Path) -> 
         ),
         _silent("both versions", rollout(*driver, bad=3, others_bad=4)),
         _silent("two of the new version", rollout(*driver, bad=2)),
+        _silent("what follows of another fault", rollout(*driver, bad=3, cause="gpu_lost")),
+        _silent("under maintenance", (*rollout(*driver, bad=3), *map(_silenced, range(3)))),
     ]
     names = ("alerts.yml", "recording.yml")
     groups = [it for name in names for it in yaml.safe_load((RULES / name).read_text())["groups"]]
     rules = tmp_path / "clusters.yml"
-    rules.write_text(yaml.safe_dump({"groups": [it for it in groups if "cluster" in it["name"]]}))
+    wanted = {"hw-faults-recording", "hw-cluster-recording", "hw-clusters"}
+    rules.write_text(yaml.safe_dump({"groups": [it for it in groups if it["name"] in wanted]}))
     run(written(tmp_path / "tests.yml", [rules], tests))
 
 
