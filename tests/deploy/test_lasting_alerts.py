@@ -33,6 +33,18 @@ def test_a_node_that_is_down_for_hours_stays_the_same_alert(tmp_path: Path) -> N
     run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], [trial(series, *expected)]))
 
 
+@needs_promtool
+def test_a_node_that_never_answered_has_its_address_as_name(tmp_path: Path) -> None:
+    """With IPv6 too, where the address has colons: else a whole cluster is one node."""
+    of_instances = {"n1:8080": "n1", "10.0.0.1:8080": "10.0.0.1", "[fd00::5]:8080": "fd00::5"}
+    down = 'count by (node) (ALERTS{alertname="HwExporterDown"}) == 1'
+    tests = (
+        trial((always(f'up{{job="hw-exporter",instance="{it}"}}', 0),), gives(down, 9, 1, node))
+        for it, node in ((it, f'{{node="{name}"}}') for it, name in of_instances.items())
+    )
+    run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], tests))
+
+
 def test_a_restart_of_prometheus_ends_no_alert() -> None:
     """Each waits briefly, so that it fires again in time, or so long that Prometheus keeps it."""
     waits = {alert.name: alert.wait for alert in alerts_by_hand()}
