@@ -90,7 +90,7 @@ COLLECTOR = Collector(
         node=FIELDS,
         interpreter=DiskNames,
         repairs=StorageRepairs,
-        repair_kinds=frozenset({"disk_attached", "mounted"}),
+        repair_kinds=frozenset({"disk_attached", "mounted", "unmounted"}),
         links=(links,),
     ),
     rules=Path(__file__).parent / "rules",

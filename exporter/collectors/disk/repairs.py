@@ -1,10 +1,16 @@
-"""Finds what of disks and filesystems was repaired: mounted again, attached again."""
+"""Finds what of disks and filesystems was repaired: mounted again, unmounted, attached again."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 from exporter.collectors.disk.entities import filesystems
-from exporter.collectors.disk.values import Disks, Filesystem, Filesystems, NvmeControllers
+from exporter.collectors.disk.values import (
+    Disks,
+    Filesystem,
+    Filesystems,
+    NvmeControllers,
+    whole_disk,
+)
 from exporter.faults.events.changes import remember, turned_good
 from exporter.faults.subject import Repair
 from exporter.model.event import Event
@@ -20,12 +26,13 @@ class StorageRepairs:
     """Finds the repairs of disks and filesystems.
 
     Remembers which SCSI disk or NVMe controller was last at each address, which filesystems were
-    writable, and what the kernel said of the last mount of each device.
+    writable, which devices were mounted, and what the kernel said of the last mount of each device.
     """
 
     _last: dict[str, str] = field(default_factory=dict)
     _writable: dict[str, bool] = field(default_factory=dict)
     _last_mount: dict[str, str] = field(default_factory=dict)
+    _devices: dict[str, None] = field(default_factory=dict)
 
     def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
         """Yield the disks that were attached, and the devices and mount points that are well.
@@ -38,6 +45,8 @@ class StorageRepairs:
             yield "mounted", "logical_disk", device
         for place in self._mounts(snapshot):
             yield "mounted", "logical_disk", place
+        for device in self._unmounted(snapshot):
+            yield "unmounted", "logical_disk", device
 
     def _attached(self, snapshot: Snapshot) -> Iterator[str]:
         """Yield each disk that is gone and at whose address one of another name works now.
@@ -83,6 +92,21 @@ class StorageRepairs:
         if turned := turned_good(self._writable, mounts):
             names = {entity.name: entity.addresses[1][1] for entity in filesystems(snapshot)}
             yield from (it for it in turned if self._last_mount.get(names[it], CLEAN) == CLEAN)
+
+    def _unmounted(self, snapshot: Snapshot) -> Iterator[str]:
+        """Yield each device that was mounted, is not any more, and whose disk is still there.
+
+        A filesystem is also unmounted when its disk is lost, which repairs nothing.
+        """
+        reading, disks = snapshot.reading(Filesystems), snapshot.reading(Disks)
+        if reading is None or disks is None or reading.truncated:
+            return
+        before = self._devices
+        self._devices = {it.addresses[1][1]: None for it in filesystems(snapshot)}
+        present = {disk.device for disk in disks.disks}
+        for device in before:
+            if device not in self._devices and whole_disk(device) in present:
+                yield device
 
 
 def _is_writable(filesystem: Filesystem) -> bool:

@@ -33,17 +33,39 @@ CASES = {
 }
 
 
+def active(rule: str, steps: list[dict[str, object]]) -> int:
+    """Return how many faults of the rule are active at the end of these steps."""
+    collectors = every_for(Config())
+    said = list(changes(map(json.dumps, steps), collectors.rule_book(()), collectors))
+    states = [each.split()[1] for each in said if f" {rule} of " in each]
+    return states.count("active") - states.count("cleared")
+
+
+UNMOUNTED = {
+    "filesystem_error": "XFS (nvme1n1): Metadata corruption detected at xfs_agi_verify+0x1a0",
+    "filesystem_readonly": "EXT4-fs (nvme1n1): Remounting filesystem read-only",
+    "filesystem_shutdown": "XFS (nvme1n1): log I/O error -5",
+}
+
+
+@pytest.mark.parametrize("rule", UNMOUNTED)
+def test_a_fault_of_a_filesystem_ends_when_it_is_unmounted(rule: str) -> None:
+    """An unmount by hand ends it; the unmount after the loss of its disk does not."""
+    mount = {"Filesystems.filesystems./data": {"readonly": rule == "filesystem_readonly"}}
+    unmount: dict[str, object] = {"Filesystems.filesystems./data": None}
+    lost = {**unmount, "Disks.disks.nvme1n1": None}
+    begin: list[dict[str, object]] = [{"base": "server", "wait": 30}]
+    begin.append({"set": mount, "log": UNMOUNTED[rule], "wait": 60})
+    assert active(rule, begin) == 1
+    assert active(rule, [*begin, {"set": unmount, "wait": 60}]) == 0
+    assert active(rule, [*begin, {"set": lost, "wait": 60}]) == 1
+
+
 @pytest.mark.parametrize("rule", CASES)
 def test_the_end_of_one_is_not_the_end_of_another(rule: str) -> None:
     """A volume, pool, adapter or port goes on while another one is well again."""
-    collectors = every_for(Config())
     begin, of_another, end = CASES[rule]
     steps: list[dict[str, object]] = [{"base": "server", "wait": 30}, {"log": begin, "wait": 60}]
     steps += [{"log": of_another, "wait": 200}, {"log": end, "wait": 200}]
 
-    def active(steps: list[dict[str, object]]) -> int:
-        said = list(changes(map(json.dumps, steps), collectors.rule_book(()), collectors))
-        states = [each.split()[1] for each in said if f" {rule} of " in each]
-        return states.count("active") - states.count("cleared")
-
-    assert [active(steps[:count]) for count in (2, 3, 4)] == [1, 1, 0]
+    assert [active(rule, steps[:count]) for count in (2, 3, 4)] == [1, 1, 0]

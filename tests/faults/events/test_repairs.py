@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pytest
 
-from exporter.collectors.disk.values import Filesystem, Filesystems
+from exporter.collectors.disk.values import Disk, Disks, Filesystem, Filesystems
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.collectors.network.values import Infiniband, InfinibandPort, Interface, Network
 from exporter.faults.events.store import ENDED
@@ -196,6 +196,29 @@ def test_a_filesystem_that_is_mounted_to_be_written(gone: bool) -> None:  # noqa
     bad = Filesystems(() if gone else (replace(good.filesystems[0], readonly=True),))
     assert told(good, bad, good) == [("mounted", "/data")]
     assert told(good, good) == []
+
+
+@pytest.mark.parametrize(
+    ("disk", "number_left_out", "is_over"),
+    [("sda", 0, True), ("sdb", 0, False), ("sda", 1, False)],
+    ids=["disk there", "disk lost", "not every mount read"],
+)
+def test_a_filesystem_that_is_unmounted(
+    disk: str,
+    number_left_out: int,
+    is_over: bool,  # noqa: FBT001 - the expectation of a case
+) -> None:
+    """The unmount ends the state of a filesystem, unless its disk is lost."""
+    mounted = Filesystems((Filesystem("/dev/sda1", "/data", "ext4", readonly=True),))
+    disks = Disks((Disk("sda"),))
+    repairs = Repairs()
+    before = snapshot_of(mounted, 0)
+    repairs.between(replace(before, readings={**before.readings, Disks: disks}))
+    after = snapshot_of(Filesystems((), number_left_out), 1)
+    now = replace(after, readings={**after.readings, Disks: Disks((Disk(disk),))})
+    found = [(event.kind, event.entity_id) for event in repairs.between(now)]
+    assert found == [("unmounted", "sda1")] * is_over
+    assert repairs.between(now) == []
 
 
 EXT4 = "EXT4-fs (sda1): "
