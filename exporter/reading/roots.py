@@ -7,8 +7,10 @@ from dataclasses import replace
 from exporter.config import Sources
 
 MOUNTED = "/host"
-PROC_SIGN = "/host/proc/stat"
-SYS_SIGN = "/host/sys/devices"
+SIGNS = {"proc_root": "stat", "sys_root": "devices", "host_root": ""}
+"""What every such directory holds, by the key of the root."""
+PROC_SIGN = f"/host/proc/{SIGNS['proc_root']}"
+SYS_SIGN = f"/host/sys/{SIGNS['sys_root']}"
 ROOT_SIGNS = ("/host/etc", "/host/usr", "/host/var")
 
 
@@ -28,13 +30,14 @@ def resolved(sources: Sources, exists: Callable[[str], bool] = os.path.exists) -
     )
 
 
-def mistakes(sources: Sources, is_folder: Callable[[str], bool] = os.path.isdir) -> Iterator[str]:
-    """Yield a sentence for each configured root that is no directory.
+def mistakes(sources: Sources, exists: Callable[[str], bool] = os.path.exists) -> Iterator[str]:
+    """Yield a sentence for each configured root that is no directory, or an empty one.
 
     Its files would be absent, as those of hardware that a node does not have, and the node healthy.
     """
     usual = Sources()
-    for key in ("proc_root", "sys_root", "host_root"):
+    for key, sign in SIGNS.items():
         root = getattr(sources, key)
-        if root != getattr(usual, key) and not (root.startswith("/") and is_folder(root)):
-            yield f'sources.{key} is "{root}", but must be the absolute path of a directory'
+        if root != getattr(usual, key) and not (root.startswith("/") and exists(f"{root}/{sign}")):
+            wanted = f"a directory that holds `{sign}`" if sign else "a directory"
+            yield f'sources.{key} is "{root}", but must be the absolute path of {wanted}'

@@ -142,7 +142,7 @@ def minimal(folder: Path) -> HostTree:
     tree = HostTree(folder)
     everything = host_proc.files(cpus=2, memory_kib=1024 * 1024)
     tree.write({path: everything[path] for path in ("/proc/stat", "/proc/meminfo", "/proc/uptime")})
-    tree.sys.mkdir(parents=True)
+    (tree.sys / "devices").mkdir(parents=True)
     tree.host.mkdir(parents=True)
     return tree
 

@@ -114,6 +114,7 @@ def test_access_that_is_lost_is_no_broken_gpu(tmp_path: Path, nvml: NvmlLibrary)
 def test_a_gpu_that_sleeps_is_said_to_sleep(tmp_path: Path, nvml: NvmlLibrary, state: str) -> None:
     """It is up, suspended, without values and without a fault; its neighbour is read."""
     nvml.say(*CARDS)
+    (tmp_path / "sys/devices").mkdir(parents=True)
     devices = tmp_path / "sys/bus/pci/devices"
     for address, said in (("0000:18:00.0", "active"), (ADDRESS, state)):
         (devices / address / "power").mkdir(parents=True)
