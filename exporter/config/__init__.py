@@ -132,7 +132,7 @@ class Sources:
     services: tuple[str, ...] = setting(
         SERVICES,
         "Services of systemd to export where they are installed, without .service.",
-        each_like=(r"[\w.@:\\-]{1,100}", "at most 32 names such as 'containerd'"),
+        each_like=(r"[\w.@:\\-]{1,100}", "the name of a service such as 'containerd'"),
     )
 
 

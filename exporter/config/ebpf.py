@@ -23,12 +23,12 @@ class Ebpf:
     torch_operators: tuple[str, ...] = setting(
         (),
         "PyTorch operators to count, such as mm or add.Tensor.",
-        each_like=(r"[A-Za-z_]\w{0,60}(\.\w{1,60})?", "at most 32 operators such as add.Tensor"),
+        each_like=(r"[A-Za-z_]\w{0,60}(\.\w{1,60})?", "an operator such as add.Tensor"),
     )
     python_functions: tuple[str, ...] = setting(
         (),
         "Python functions to count, such as train_step or Trainer.step.",
-        each_like=(r"[A-Za-z_][\w.]{0,60}", "at most 32 functions such as Trainer.step"),
+        each_like=(r"[A-Za-z_][\w.]{0,60}", "a function such as Trainer.step"),
     )
     skipped_calls: tuple[str, ...] = setting(
         (),

@@ -35,7 +35,7 @@ class Expect:
     slots: tuple[str, ...] = setting(
         (),
         "Components by name, such as 'gpu 0000:18:00.0' or 'disk nvme0n1'.",
-        each_like=(SLOT, "at most 32 such as 'gpu 0000:18:00.0' or 'nvlink 0000:18:00.0/3'"),
+        each_like=(SLOT, "a component such as 'gpu 0000:18:00.0' or 'nvlink 0000:18:00.0/3'"),
     )
 
     @property

@@ -289,20 +289,22 @@ def _check_bounds(bounds: Mapping[str, Any], found: Any, layer: Layer, name: str
     if bounds.get("each_like"):
         _check_names(bounds["each_like"], found, layer, name)
     one_of = bounds.get("one_of") or ()
-    wanted = _each(found)
-    if one_of and not all(word in one_of for word in wanted):
-        raise _wrong(layer, name, found, "one of " + ", ".join(one_of))
+    for place, word in _by_place(found, name).items():
+        if one_of and word not in one_of:
+            raise _wrong(layer, place, word, "one of " + ", ".join(one_of))
     if bounds.get("is_duration") and not parse_duration(found):
         raise _wrong(layer, name, found, ALLOWED_DURATION)
     if isinstance(found, (int, float)) and not isinstance(found, bool):
         _check_number(bounds, found, layer, name)
 
 
-def _each(found: Any) -> Iterable[Any]:
-    """Return the words of a list or table of texts, or a single value as a list."""
+def _by_place(found: Any, name: str) -> Mapping[str, Any]:
+    """Return the items of a list or table by where they are (faults.off[1]), or a single value."""
     if isinstance(found, Mapping):
-        return found.values()
-    return found if isinstance(found, tuple) else (found,)
+        return {f"{name}.{key}": item for key, item in found.items()}
+    if isinstance(found, tuple):
+        return {f"{name}[{position}]": item for position, item in enumerate(found)}
+    return {name: found}
 
 
 def _check_number(bounds: Mapping[str, Any], found: float, layer: Layer, name: str) -> None:
@@ -317,9 +319,12 @@ def _check_number(bounds: Mapping[str, Any], found: float, layer: Layer, name: s
 
 def _check_names(wanted: tuple[str, str], found: Any, layer: Layer, name: str) -> None:
     like, allowed = wanted
-    expression, names = re.compile(like, re.ASCII), tuple(_each(found))
-    if len(names) > MAX_NAMES or not all(map(expression.fullmatch, names)):
-        raise _wrong(layer, name, found, allowed)
+    names = _by_place(found, name)
+    if len(names) > MAX_NAMES:
+        raise _wrong(layer, name, f"a list of {len(names)}", f"at most {MAX_NAMES} names")
+    for place, word in names.items():
+        if not re.fullmatch(like, word, re.ASCII):
+            raise _wrong(layer, place, word, allowed)
 
 
 def _check_patterns(found: Any, layer: Layer, name: str) -> None:

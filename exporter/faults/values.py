@@ -50,6 +50,10 @@ class Vocabulary:
     usual_texts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
+MAX_WORDS = 20
+"""How many known words an error message lists."""
+
+
 def did_you_mean(word: str, known: typing.Iterable[str]) -> str:
     """Return the known words for an error message, similar ones first."""
     return _hint(word, tuple(sorted(known)))
@@ -62,7 +66,8 @@ def _hint(word: str, words: tuple[str, ...]) -> str:
     close = difflib.get_close_matches(word, words, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(close)}?"
-    return f"there are {', '.join(words[:60])}" if words else "there are none"
+    more = f" and {len(words) - MAX_WORDS} more" if len(words) > MAX_WORDS else ""
+    return f"there are {', '.join(words[:MAX_WORDS])}{more}" if words else "there are none"
 
 
 Address: TypeAlias = tuple[str, str]

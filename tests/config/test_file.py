@@ -104,6 +104,11 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"gpu": {"cache_ttl_secs": 301}}, "but must be at most 300"),
     ({"gpu": {"smi_paths": "/usr/bin"}}, "but must be a list"),
     ({"gpu": {"smi_paths": [1]}}, 'f: gpu.smi_paths[0] is "1", but must be a text'),
+    (
+        {"expect": {"slots": ["gpu 0", "cpu"]}},
+        'f: expect.slots[1] is "cpu", but must be a component',
+    ),
+    ({"sources": {"services": ["a"] * 33}}, 'services is "a list of 33", but must be at most 32'),
     ({"probes": {"name": "x"}}, "but must be a list"),
     ({"probes": [{"nmae": "x"}]}, 'f: unknown key "probes[0].nmae"; did you mean name?'),
     (

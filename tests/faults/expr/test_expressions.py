@@ -310,8 +310,8 @@ def test_a_window_is_of_its_field_and_time() -> None:
 
 
 def test_an_unknown_word_is_answered_with_known_ones() -> None:
-    """The three closest, else the first sixty, else that there are none."""
+    """The three closest, else the first twenty and how many more, else that there are none."""
     words = [f"word{n:02d}" for n in range(61)]
     assert did_you_mean("word5", words).count(" or ") == 2
-    assert did_you_mean("quite else", words) == f"there are {', '.join(words[:60])}"
+    assert did_you_mean("quite else", words) == f"there are {', '.join(words[:20])} and 41 more"
     assert did_you_mean("any", ()) == "there are none"

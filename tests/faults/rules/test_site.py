@@ -78,9 +78,10 @@ def test_rules_of_a_collector_that_is_off_may_be_named() -> None:
 
 
 def test_a_severity_that_does_not_exist_stops_the_start() -> None:
-    """One sentence says what is allowed."""
-    with pytest.raises(ConfigError, match="must be one of critical, warning, info"):
-        _config({"severity": {"hung_task": "loud"}})
+    """One sentence names the rule, the severity and what is allowed."""
+    says = 'severity.hung_task is "loud", but must be one of critical, warning, info'
+    with pytest.raises(ConfigError, match=says):
+        _config({"severity": {"gpu_lost": "info", "hung_task": "loud"}})
 
 
 XID_110 = "NVRM: Xid (PCI:0000:17:00): 110, pid=77, name=train, security fault"
