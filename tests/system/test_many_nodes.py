@@ -24,11 +24,7 @@ CAUSES = {
 FEWER_NODES = 10
 OF_THE_DRIVER = "gpu_gsp_failure"
 DRIVER_RUN_SECS = 750.0
-"""A version is blamed when its nodes have had a fault for ten minutes.
-
-Two minutes later tasks of the nodes hang. What follows of a fault is blamed on the version as well,
-five minutes after the first notification of its group: later than this.
-"""
+"""A version is blamed when its nodes have had a fault for ten minutes."""
 
 pytestmark = [
     pytest.mark.system,
