@@ -5,8 +5,6 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from exporter.reading.sysfs import link_name
-
 _ADDRESS = re.compile(
     r"(?:(?P<domain>[0-9a-f]{1,8}):)?(?P<bus>[0-9a-f]{1,2}):(?P<device>[0-9a-f]{1,2})"
     r"(?:\.(?P<function>[0-7]))?"
@@ -43,7 +41,8 @@ def addresses_in(path: str) -> list[str]:
 def pci_address_of(link: Path | str) -> str | None:
     """Find the PCI device behind a `device` link, also one below it; None where there is none."""
     try:
-        if (name := link_name(link)) and is_pci_address(name) and Path(link).exists():
+        name = Path(os.readlink(link)).name  # noqa: PTH115 - not two paths
+        if is_pci_address(name) and Path(link).exists():
             return name  # as nearly always; the whole path takes a call for each of its parts
         addresses = addresses_in(os.path.realpath(link, strict=True))
     except OSError:
