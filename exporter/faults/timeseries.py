@@ -1,5 +1,6 @@
 """Time series of fields for windows: bounded, and dropped with their entities."""
 
+import math
 from array import array
 from collections.abc import Set as AbstractSet
 
@@ -76,12 +77,21 @@ class Series:
         """Whether the last sample was taken now: an older sample is not fresh."""
         return bool(self._cells) and self._cells[ENDED - CELLS] >= now
 
-    def is_steady(self, now: float) -> bool:
-        """Tell whether every window stays as it is for as long as the value does."""
-        if not self.is_of(now):
-            return True
+    def same_until(self, function: str, secs: float, now: float) -> float:
+        """Return until which boot time a window stays as it is for as long as the value does.
+
+        A change leaves the window as the samples of its step do; time alone lowers a rate.
+        """
         cells = self._cells
-        return cells[FIRST_CHANGES] == self._changes and cells[BEGAN] < now
+        if not self.is_of(now):
+            return math.inf
+        if cells[BEGAN] < now and cells[FIRST_CHANGES] == self._changes:
+            return math.inf
+        if cells[BEGAN] >= now or function == "rate":
+            return -math.inf
+        moments = (cells[at + end] for at in self._steps() for end in (BEGAN, ENDED))
+        leaves = min(moment for moment in moments if moment >= now - secs)
+        return math.nextafter(leaves + secs, -math.inf)
 
     def over(self, function: str, secs: float, now: float) -> float | None:
         """Return a function of the last `secs` seconds; None without a fresh sample."""

@@ -1,5 +1,7 @@
 """What fields were: counters that fall, gaps, and how much is kept."""
 
+import math
+
 import pytest
 
 from exporter.faults.timeseries import BUCKETS, MAX_SERIES, History, Series
@@ -138,17 +140,38 @@ def test_what_stays_is_remembered_with_its_samples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("samples", "now", "is_steady"),
+    ("samples", "now", "until"),
     [
-        (((0.0, 1.0), (15.0, 1.0)), 15.0, True),
-        (((0.0, 1.0),), 0.0, False),  # the second sample makes an increase of it
-        (((0.0, 1.0), (15.0, 2.0)), 15.0, False),  # the rise will leave the window
-        (((0.0, 1.0), (15.0, 2.0)), 30.0, True),  # unknown, until there is a value again
-        (tuple((15.0 * n, float(n > 0)) for n in range(90)), 15.0 * 89, True),
+        (((0.0, 1.0), (15.0, 1.0)), 15.0, math.inf),
+        (((0.0, 1.0),), 0.0, -math.inf),  # the second sample makes an increase of it
+        (((0.0, 1.0), (15.0, 2.0)), 15.0, 60.0),  # then the window begins after the first sample
+        (((0.0, 1.0), (15.0, 2.0)), 30.0, math.inf),  # unknown, until there is a value again
+        (tuple((15.0 * n, float(n > 0)) for n in range(90)), 15.0 * 89, math.inf),
     ],
 )
-def test_a_window_without_a_change_stays_as_it_is(
-    samples: tuple[tuple[float, float], ...], now: float, *, is_steady: bool
+@pytest.mark.parametrize("function", ["max_over", "increase", "changes"])
+def test_a_window_stays_as_it_is_until_a_step_of_it_has_passed(
+    samples: tuple[tuple[float, float], ...], now: float, until: float, function: str
 ) -> None:
     """Time alone changes only a window in which the value has changed."""
-    assert series(*samples).is_steady(now) is is_steady
+    assert series(*samples).same_until(function, 60.0, now) == pytest.approx(until)
+
+
+def test_a_rate_falls_with_time() -> None:
+    """For as long as a rise is in the window."""
+    assert series((0.0, 1.0), (15.0, 1.0)).same_until("rate", 60.0, 15.0) == math.inf
+    assert series((0.0, 1.0), (15.0, 2.0)).same_until("rate", 60.0, 15.0) == -math.inf
+
+
+@pytest.mark.parametrize("function", ["max_over", "increase", "changes"])
+@pytest.mark.parametrize("secs", [40.0, 300.0])
+def test_a_window_is_the_same_for_as_long_as_it_says(function: str, secs: float) -> None:
+    """At each second of a value that has changed and then stays."""
+    made = series((0.0, 5.0), (7.0, 9.0), (12.0, 4.0), (31.0, 4.0), (55.0, 6.0), window=secs)
+    seen, until = made.over(function, secs, 55.0), made.same_until(function, secs, 55.0)
+    for now in map(float, range(56, 500)):
+        made.take(now, 6.0)
+        if now > until:
+            seen, until = made.over(function, secs, now), made.same_until(function, secs, now)
+        assert made.over(function, secs, now) == seen
+    assert until == math.inf

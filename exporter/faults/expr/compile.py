@@ -220,8 +220,7 @@ def _window(node: Window) -> Compiled:
         series = ctx.series(word, key, secs)
         if series is None:
             return None
-        if not series.is_steady(ctx.now):
-            ctx.lasts_until = -math.inf
+        ctx.lasts_until = min(ctx.lasts_until, series.same_until(function, secs, ctx.now))
         span = min(secs, ctx.now - ctx.after) if function in COUNTING else secs
         return series.over(function, span, ctx.now)
 
