@@ -100,6 +100,58 @@ def test_comparing_is_generated_once() -> None:
     assert (Compared.__eq__, Compared.__hash__) == second
 
 
+def test_a_value_is_made_as_the_standard_library_makes_it() -> None:
+    """Arguments come by position or name; each value has its own default; mistakes are named."""
+
+    @dataclass()
+    class Made:
+        """A value with every kind of field."""
+
+        name: str
+        size: int = 1
+        parts: "list[str] | None" = field(default_factory=list)
+        whole: str = field(init=False)
+
+        def __post_init__(self) -> None:
+            self.whole = self.name * self.size
+
+    first, second = Made("a"), Made(name="b", size=2, parts=None)
+    assert (first.name, first.size, first.parts, first.whole) == ("a", 1, [], "a")
+    assert (second.name, second.size, second.parts, second.whole) == ("b", 2, None, "bb")
+    assert Made("a").parts is not first.parts
+    with pytest.raises(TypeError, match=r"Made\.__init__\(\) missing 1 required .* 'name'"):
+        Made()  # type: ignore[call-arg]  # as a mistake would
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        Made("a", other=1)  # type: ignore[call-arg]  # as a mistake would
+
+
+def test_initializing_is_generated_once() -> None:
+    """The first value of a class replaces what it began with, also if a subclass makes it."""
+
+    @dataclass(frozen=True, slots=True)
+    class Base:
+        """A value that nobody made yet."""
+
+        name: str
+
+    class Plain(Base):
+        """A subclass with nothing of its own."""
+
+    @dataclass(frozen=True, slots=True)
+    class Larger(Base):
+        """A subclass with a field more."""
+
+        size: int = 0
+
+    first = Base.__init__
+    assert Larger("a", 2).size == 2
+    assert Base.__init__ is first
+    assert Plain("a").name == "a"
+    second = Base.__init__
+    assert Base("b").name == "b"
+    assert Base.__init__ is second is Plain.__init__ is not first
+
+
 def test_only_what_differs_is_generated() -> None:
     """No method that refuses or shows is compiled for a class of its own."""
     assert not {"__setattr__", "__delattr__"} & vars(Ours).keys()
