@@ -9,8 +9,7 @@ from exporter.faults.entities.node import NodeField, NodeFields, of_reading
 from exporter.faults.subject import CollectorSubject
 from exporter.faults.values import FieldType, Type
 from exporter.model.reading import Reading
-from exporter.reading.files import read_text
-from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.source import SourceAbsent
 from exporter.reading.sysfs import FieldReader, parse_counter, parse_decimal
 from exporter.record import dataclass
 
@@ -59,13 +58,9 @@ class PressureReader:
         fields = FieldReader()
         pressures: list[Pressure] = []
         for resource in RESOURCES:
-            try:
-                text = read_text(self._folder / resource)
-            except SourceAbsent:
-                continue  # irq is there since Linux 6.1
-            except SourceFailed as failed:
-                fields.skip(resource, str(failed))  # the files answer "not supported" with psi=0
-                continue
+            text = fields.text(resource, self._folder / resource)
+            if text is None:
+                continue  # irq is there since Linux 6.1; with psi=0 all answer "not supported"
             parsed = parse_pressure(resource, text)
             if not parsed:
                 fields.skip(resource, "holds no total")

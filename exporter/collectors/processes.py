@@ -1,6 +1,5 @@
 """Processes of the node: how many, and in which state."""
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -15,8 +14,8 @@ from exporter.faults.subject import CollectorSubject
 from exporter.model.reading import Labeled, Reading
 from exporter.model.snapshot import Snapshot
 from exporter.reading.pid_namespace import is_initial, shows_kernel_threads
-from exporter.reading.source import SourceAbsent, SourceFailed
-from exporter.reading.sysfs import FieldReader, parse_counter
+from exporter.reading.source import SourceAbsent
+from exporter.reading.sysfs import FieldReader, names_in, parse_counter
 from exporter.record import dataclass
 
 
@@ -96,24 +95,19 @@ class ProcessStatesReader:
 
     def read(self) -> Reading[ProcessStates]:
         """Read processes by state; raise SourceAbsent where those of the node are not shown."""
+        names = names_in(self._proc, "processes")
         if not shows_kernel_threads(self._proc):
             raise SourceAbsent(f"{self._proc} does not show the processes of the node")
         counts: Counter[str] = Counter(dict.fromkeys(STATES.values(), 0))
         proc = str(self._proc)  # joining ten thousand Paths takes longer than reading the files
         fields = FieldReader()
-        for name in self._pids():
+        for name in filter(str.isdigit, names):
             stat = fields.text("state", f"{proc}/{name}/stat", MAX_STAT_BYTES)
             state = parse_state(stat) if stat else None  # none of one that has ended since
             if state is not None:
                 counts[STATES.get(state, "other")] += 1
         states = tuple((state, float(counts[state])) for state in sorted(counts))
         return Reading(ProcessStates(states), fields.missing)
-
-    def _pids(self) -> list[str]:
-        try:
-            return [name for name in os.listdir(self._proc) if name.isdigit()]  # noqa: PTH208 - names are wanted
-        except OSError as error:
-            raise SourceFailed(f"{self._proc} cannot be listed: {error.strerror}") from error
 
 
 def parse_state(stat: str) -> str | None:

@@ -3,6 +3,7 @@
 A number in another form than the kernel's is None, never zero.
 """
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from exporter.reading.source import SourceAbsent, SourceFailed
 MAX_SKIPPED = 50
 LARGEST_COUNTER = 2**64 - 1
 LONGEST_NUMBER = 24
+OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
 
 class FieldReader:
@@ -44,12 +46,17 @@ class FieldReader:
         return beyond
 
     def text(self, field: str, path: Path | str, limit: int = SMALL_FILE_BYTES) -> str | None:
-        """Read the text of a file; None if the file is missing or unreadable."""
+        """Read the text of a file; None if the file is missing or unreadable.
+
+        Raise SourceFailed where no file can be opened: nothing is known of any field then.
+        """
         try:
             return read_text(path, limit, is_one_piece=limit <= SMALL_FILE_BYTES)
         except SourceAbsent:
             return None  # the hardware lacks the file, or has just gone
         except SourceFailed as failed:
+            if getattr(failed.__cause__, "errno", None) in OUT_OF_DESCRIPTORS:
+                raise
             self.skip(field, str(failed))
             return None
 

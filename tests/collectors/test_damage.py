@@ -2,8 +2,11 @@
 
 import asyncio
 import errno
+import os
+import resource
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -142,6 +145,42 @@ def reasons(source: Source) -> str:
     except (SourceAbsent, SourceFailed) as refused:
         return str(refused)
     return " ".join(f"{gap.field}: {gap.reason}" for gap in missing)
+
+
+@contextmanager
+def no_descriptor_left() -> Iterator[None]:
+    """Let no further file be opened: the limit is the first descriptor that is free."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open(os.devnull, os.O_RDONLY)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def is_absent(source: Source, loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether one read finds nothing to read on this node."""
+    try:
+        loop.run_until_complete(source.read())
+    except SourceAbsent:
+        return True
+    except SourceFailed:
+        return False
+    return False
+
+
+def test_without_a_free_descriptor_nothing_is_absent(tmp_path: Path) -> None:
+    """Files that could not be opened are not taken for hardware that is not there."""
+    tree = gpu_node(tmp_path, gpus=2)
+    with closing(asyncio.new_event_loop()) as loop:
+        there = {source.name for source in sources(tree) if not is_absent(source, loop)}
+        fresh = [source for source in sources(tree) if source.name in there]
+        with no_descriptor_left():
+            absent = [source.name for source in fresh if is_absent(source, loop)]
+    assert len(there) > 20
+    assert absent == []
 
 
 def test_the_least_of_a_kernel_gives_what_it_has(tmp_path: Path) -> None:
