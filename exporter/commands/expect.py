@@ -4,7 +4,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from exporter.collectors.expect.wanted import NAME, decoded, file_in
+from exporter.collectors.expect.wanted import NAME, decoded, file_in, with_labels
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import screen_of
 from exporter.commands.readings import connected, document_in
@@ -49,13 +49,14 @@ def _line(fault: dict[str, Any]) -> str:
 
 
 def _expected(config: Config) -> list[str]:
-    """Return the lines about configured and learned hardware."""
-    usual = Expect()
-    lines = [
-        f"configured: expect.{each.name} = {getattr(config.expect, each.name)}"
-        for each in fields(Expect)
-        if getattr(config.expect, each.name) != getattr(usual, each.name)
-    ]
+    """Return the lines about configured hardware, labels of the node, and learned hardware."""
+    labelled, wrong = with_labels(config.expect)
+    lines = [f"{bad.field} {bad.reason}" for bad in wrong]
+    for each in fields(Expect):
+        usual, here = getattr(Expect(), each.name), getattr(config.expect, each.name)
+        if (wanted := getattr(labelled, each.name)) != usual:
+            way = "configured" if wanted == here else "by label"
+            lines.append(f"{way}: expect.{each.name} = {wanted}")
     file = file_in(config.state.dir) if config.expect.learn else None
     learned = (file.load(decoded) if file else None) or {}
     return lines + [f"learned: {part.title}" for parts in learned.values() for part in parts]
@@ -66,7 +67,7 @@ def _accept(config: Config) -> int:
     if not config.expect.is_on:
         raise CommandError(NOTHING_EXPECTED)
     if not config.expect.learn:
-        raise CommandError("hardware is configured, not learned: change the numbers in [expect]")
+        raise CommandError("hardware is not learned: change the numbers in [expect], or the labels")
     if not config.state.dir:
         raise CommandError(
             "state.dir is not set here: set it as for the exporter (APP__STATE__DIR); an exporter"

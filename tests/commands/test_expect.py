@@ -58,3 +58,15 @@ def test_nothing_learned_is_not_everything_there(tmp_path: Path) -> None:
     shown = run("expect", environment=here)
     assert "everything expected is there" not in shown.stdout
     assert "no learned hardware" in shown.stdout
+
+
+def test_labels_of_the_node_are_shown(tmp_path: Path) -> None:
+    """What a label says is expected wins over the configuration; a bad label is shown as such."""
+    labels = tmp_path / "labels"
+    labels.write_text('expect.hw-exporter/gpus="0"\nexpect.hw-exporter/disks="many"\n')
+    here = {"APP__EXPECT__LABELS_FILE": str(labels), "APP__EXPECT__GPUS": "8"}
+    shown = run("expect", environment=here).stdout
+    assert "expect.gpus" not in shown
+    assert 'expect.hw-exporter/disks is "many", but must be a number from 0 to' in shown
+    labels.write_text('expect.hw-exporter/gpus="64"\n')
+    assert "by label: expect.gpus = 64" in run("expect", environment=here).stdout

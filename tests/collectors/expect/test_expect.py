@@ -22,6 +22,7 @@ from tests.scenes.scene import Change, Scene
 from tests.scenes.stage import Stage
 
 LAST_GPU = "0000:db:00.0"
+DIMM = "/sys/devices/system/edac/mc/mc0/dimm1"
 LOOKS = 8
 
 
@@ -97,17 +98,30 @@ def test_a_gpu_missing_since_the_start_is_one_root(stage: Stage, root: str) -> N
     played(stage, scene(has_gpus=True, gpus=8), play)
 
 
-def test_labels_of_the_node_say_what_is_expected(stage: Stage, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("label", "there", "kind"),
+    [
+        ("gpus", 8, "gpu"),
+        ("nvlinks", 18, "nvlink"),
+        ("ports", 8, "port"),
+        ("disks", 1, "disk"),
+        ("dimms", 4, "memory"),
+        ("memory-gib", 2000, "memory"),
+    ],
+)
+def test_labels_of_the_node_say_what_is_expected(
+    stage: Stage, tmp_path: Path, label: str, there: int, kind: str
+) -> None:
     """A label as the downward API writes it makes the fault, and a corrected one ends it."""
     file = tmp_path / "labels"
-    file.write_text('zone="a"\nexpect.hw-exporter/ports="9"\n')
+    file.write_text(f'zone="a"\nexpect.hw-exporter/{label}="{there * 2}"\n')
 
     async def play() -> None:
-        assert faults(await looks(stage)) == {"expected_port_missing": True}
-        file.write_text('expect.hw-exporter/ports="8"\n')
+        assert set(faults(await looks(stage))) == {f"expected_{kind}_missing"}
+        file.write_text(f'expect.hw-exporter/{label}="{there}"\n')
         assert faults(await looks(stage)) == {}
 
-    played(stage, scene(labels_file=str(file)), play)
+    played(stage, scene(has_gpus=kind in ("gpu", "nvlink"), labels_file=str(file)), play)
 
 
 def test_a_bad_label_is_one_sentence_and_costs_only_itself(tmp_path: Path) -> None:
@@ -160,19 +174,33 @@ def test_a_part_is_named_as_tools_print_it(written: str, slot: str) -> None:
     assert part.slot == slot
 
 
-def test_what_was_learned_is_kept_and_accepted_anew(stage: Stage, folder: Path) -> None:
-    """After a restart the missing port is still expected, and no more once it is forgotten."""
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("gpu", Change(nvml=("count = 7",))),
+        ("nvlink", Change(nvml=("device.0.nvlink.2.state = 0",))),
+        ("port", Change(files={"/sys/class/infiniband/mlx5_7": None})),
+        ("disk", Change(files={"/sys/block/nvme0n1": None})),
+        ("memory", Change(files={f"{DIMM}/dimm_label": "CPU0_DIMM_C1\n"})),
+    ],
+)
+def test_what_was_learned_is_kept_and_accepted_anew(
+    stage: Stage, folder: Path, kind: str, change: Change
+) -> None:
+    """After a restart the missing part is still expected, and no more once it is forgotten."""
+    learning = scene(has_gpus=kind in ("gpu", "nvlink"), learn=True)
+    missing = f"expected_{kind}_missing"
 
     async def play() -> None:
         await looks(stage, 3)
         await stage.stop()
-        await stage.change(Change(files={"/sys/class/infiniband/mlx5_7": None}))
-        await stage.start(scene(learn=True))
-        assert faults(await looks(stage)) == {"expected_port_missing": True}
+        await stage.change(change)
+        await stage.start(learning)
+        assert missing in faults(await looks(stage))
         (folder / "state" / NAME).unlink()
-        assert faults(await looks(stage)) == {}
+        assert missing not in faults(await looks(stage))
 
-    played(stage, scene(learn=True), play)
+    played(stage, learning, play)
 
 
 def test_a_state_directory_that_is_gone_is_no_acceptance(stage: Stage, folder: Path) -> None:
