@@ -37,8 +37,12 @@ _BARE_CONTAINER_IN_POD = re.compile(r"[0-9a-f]{12,64}")
 _COLONS = re.compile(r"([^:]*):(cri-containerd|crio|docker|libpod):([0-9a-f]{12,64})")
 _USER_SLICE = re.compile(r"user-\d+\.slice")
 _SLURM = re.compile(r"(?:[\w-]+_)?slurmstepd\.scope|slurm(?:_[\w-]+)?")
-_SLURM_JOB = re.compile(r"job_\d+")
-_JOB_OF_SLURM = "slurm/"
+_SLURM_JOB = re.compile(r"job_\d+|s[0-9A-HJKMNP-TV-Z]{13}")
+"""The number of a job, or from Slurm 26.05 on its SLUID."""
+
+JOB_OF_SLURM = "slurm/"
+"""What the unit of a batch job begins with."""
+
 _LXC_FOLDER = "lxc"
 """The cgroup of containers of LXC before version 4, and of Proxmox."""
 _LXC = re.compile(r"(?:lxc\.payload[.-]|lxc/).+")
@@ -133,7 +137,7 @@ def _paths(text: str) -> Iterator[str]:
 
 def _specificity(owner: CgroupOwner) -> tuple[bool, bool, bool, bool]:
     unit = owner.unit or ""
-    is_job = unit.startswith(_JOB_OF_SLURM)
+    is_job = unit.startswith(JOB_OF_SLURM)
     return owner.pod_uid is not None, owner.container_id is not None, is_job, unit != ""
 
 
@@ -161,7 +165,7 @@ def _owner(segments: Sequence[str], at: int) -> CgroupOwner | None:
         return CgroupOwner(unit=f"{segment}/{inner[:SHORT_ID_CHARS]}" if inner else segment)
     if _SLURM.fullmatch(segment):
         job = next((name for name in below[:2] if _SLURM_JOB.fullmatch(name)), None)
-        return CgroupOwner(unit=f"{_JOB_OF_SLURM}{job}" if job else segment)
+        return CgroupOwner(unit=f"{JOB_OF_SLURM}{job}" if job else segment)
     if segment == _LXC_FOLDER and below:
         segment = f"{segment}/{below[0]}"
     if _LXC.fullmatch(segment) or _UNIT.fullmatch(segment):

@@ -25,6 +25,7 @@ from exporter.collectors.workloads.processes import (
 )
 from exporter.collectors.workloads.values import SlurmJob
 from exporter.model.reading import Missing
+from exporter.reading.cgroup import JOB_OF_SLURM
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 
@@ -38,7 +39,6 @@ MOST_HANGING = 4
 PATIENCE_SECS = 0.25
 """How long a collection waits for jobs that it sees for the first time."""
 
-_JOB = re.compile(r"slurm/job_\d+")
 _ACCOUNT = re.compile(r"[A-Za-z0-9_.@+-]{1,64}")
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _FORMS = {
@@ -77,8 +77,8 @@ class SlurmJobs:
         """Return the jobs of these processes as far as they are known; waits a short time."""
         here: dict[str, list[ProcessFacts]] = {}
         for facts in processes:
-            if _JOB.fullmatch(facts.owner.unit or ""):
-                here.setdefault(facts.owner.unit or "", []).append(facts)
+            if facts.owner.unit and facts.owner.unit.startswith(JOB_OF_SLURM):
+                here.setdefault(facts.owner.unit, []).append(facts)
         self._take_answers()
         self._known = {unit: known for unit, known in self._known.items() if unit in here}
         new = [
@@ -147,7 +147,7 @@ class SlurmJobs:
             if variables or not isinstance(result, SlurmJob):
                 result = SlurmJob(
                     container=unit,
-                    job=unit.rpartition("_")[2],
+                    job=unit.removeprefix(JOB_OF_SLURM).removeprefix("job_"),
                     array_job=variables.get("SLURM_ARRAY_JOB_ID", ""),
                     array_task=variables.get("SLURM_ARRAY_TASK_ID", ""),
                     account=variables.get("SLURM_JOB_ACCOUNT", ""),

@@ -53,10 +53,17 @@ class Jobs:
         self.source = WorkloadSource(ctx)
 
     def process(
-        self, pid: int, job: int, said: dict[str, str] | None, *, state: str = "S", uid: int = 1000
+        self,
+        pid: int,
+        job: object,
+        said: dict[str, str] | None,
+        *,
+        state: str = "S",
+        uid: int = 1000,
     ) -> Path:
         """A process of a job, with this environment or none; returns the file."""
-        cgroup = f"0::/system.slice/slurmstepd.scope/job_{job}/step_0/user/task_0"
+        name = f"job_{job}" if isinstance(job, int) else job
+        cgroup = f"0::/system.slice/slurmstepd.scope/{name}/step_0/user/task_0"
         self.tree.process(pid, cgroup, state=state, uid=uid)
         self.pids.append(pid)
         file = self.tree.proc / str(pid) / "environ"
@@ -101,6 +108,13 @@ def _job(job: int, *said: str, user: str = "ada") -> SlurmJob:
 def jobs(tmp_path: Path) -> Jobs:
     """A node where jobs are read."""
     return Jobs(tmp_path)
+
+
+async def test_a_job_is_named_by_its_sluid_from_slurm_26_05_on(jobs: Jobs) -> None:
+    """There it is the name of the cgroup; the tools of Slurm take it as they take the number."""
+    jobs.process(10, "s0DQK7Z3N8R100", ARRAY)
+    expected = SlurmJob("slurm/s0DQK7Z3N8R100", "s0DQK7Z3N8R100", "7", "3", "physics", user="ada")
+    assert await jobs.read() == (expected,)
 
 
 async def test_a_job_has_its_account_task_and_user(jobs: Jobs) -> None:
