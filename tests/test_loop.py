@@ -152,13 +152,6 @@ def test_a_woken_source_that_fails_loses_its_reading() -> None:
     assert played(source, secs=3.1, wakes=[(3, "apples")]).last.reading(Apples) is None
 
 
-def test_a_burst_of_events_is_published_together() -> None:
-    """A thousand wake-ups in a second give a handful of snapshots, the last one included."""
-    burst = [(1 + number / 1000, "apples") for number in range(1000)]
-    run = played(Scripted("apples", gives(Apples(1))), secs=3, wakes=burst)
-    assert 2 <= len(run.published) <= 8
-
-
 def test_waking_an_unknown_source_changes_nothing() -> None:
     """A name that is not in the list is ignored."""
     run = played(Scripted("apples", gives(Apples(1))), secs=2, wakes=[(1, "bananas")])
@@ -292,12 +285,3 @@ def test_a_follower_that_hangs_costs_only_itself() -> None:
         "juice": Outcome.STUCK,
     }
     assert (calls, is_closed) == (1, True)
-
-
-def test_what_was_never_there_is_not_worth_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    """Absence is in the report of a source; in the log it is only when it is news, and once."""
-    never = Scripted("apples", raises(SourceAbsent("no apples")))
-    lost = Scripted("pears", gives(Pears(1)), raises(SourceAbsent("no pears")))
-    with caplog.at_level("INFO"):
-        played(never, lost, secs=46)
-    assert caplog.messages == ["source pears is absent: no pears"]

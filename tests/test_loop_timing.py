@@ -137,13 +137,14 @@ def test_a_late_failure_of_a_stuck_source_disturbs_nobody() -> None:
 
 
 def test_a_change_of_a_source_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """When it fails, and when it is read again; a start that is well is no change."""
+    """When it fails, goes, and is read again; a start that is well or without it is no change."""
     failing = raises(SourceFailed("no tree"))
     apples = Scripted("apples", gives(Apples(1)), failing, failing, gives(Apples(1)))
     pears = Scripted("pears", gives(Pears(1)), raises(SourceAbsent("gone")), hangs())
     never = Scripted("plums", raises(SourceFailed("no right")))
+    absent = Scripted("figs", raises(SourceAbsent("no figs")))
     with caplog.at_level("INFO"):
-        played(apples, pears, never, secs=61)
+        played(apples, pears, never, absent, secs=61)
     assert [(each.levelname, each.getMessage()) for each in caplog.records] == [
         ("WARNING", "source plums is failed: no right"),
         ("WARNING", "source apples is failed: no tree"),

@@ -234,20 +234,6 @@ async def test_the_event_loop_does_not_judge(tmp_path: Path) -> None:
     assert threading.get_ident() not in seen
 
 
-async def test_what_is_said_during_a_write_is_written_before_the_end(tmp_path: Path) -> None:
-    """A fault that is found while the disk is slow is kept when the program is stopped then."""
-    made, slow_write = config(tmp_path), Gate(2)
-    judge = judging(made, slow_write)
-    await judge.conclude(snapshot(100.0, 90.0))
-    await asyncio.sleep(0)
-    await judge.conclude(snapshot(101.0, 90.0, 100.5))
-    slow_write.opened.set()
-    await judge.close()
-    assert "100.5" in (tmp_path / "state/faults.json").read_text()
-    (again,) = (await judging(made).conclude(snapshot(200.0))).active
-    assert again.rule == "kernel_oops"
-
-
 async def test_what_waits_for_a_slow_write_is_not_forgotten(tmp_path: Path) -> None:
     """A judgement without anything new does not drop what one before it left to be written."""
     slow_write = Gate(2)
@@ -271,11 +257,6 @@ async def test_what_is_being_judged_at_the_end_is_written(tmp_path: Path) -> Non
     asyncio.get_running_loop().call_later(0.01, slow_judgement.opened.set)
     await judge.close()
     assert "90.0" in (tmp_path / "state/faults.json").read_text()
-
-
-async def test_a_judge_that_keeps_nothing_ends_at_once(tmp_path: Path) -> None:
-    """Without a directory for state there is nothing to wait for."""
-    await judging(replace(config(tmp_path), state=State())).close()
 
 
 async def test_another_boot_begins_anew(tmp_path: Path) -> None:

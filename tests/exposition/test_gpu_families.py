@@ -110,7 +110,11 @@ def test_instances_of_a_gpu_share_their_activity() -> None:
 def test_an_xid_is_counted_by_the_source_that_saw_more() -> None:
     """By code and GPU; each of the two sources may have missed some."""
     by_nvml = (GpuXid("GPU-a", 79, 1, 50.0), GpuXid("GPU-a", 13, 5, 60.0), GpuXid("b", 13, 9, 9.0))
-    by_log = (XidCount("0000:3b:00.0", 79, 2, 40.0), XidCount("0000:3b:00.0", 48, 3, 70.12345))
+    by_log = (
+        XidCount("0000:3b:00.0", 79, 2, 40.0),
+        XidCount("0000:3b:00.0", 48, 3, 70.12345),
+        XidCount("0000:99:00.0", 79, 9, 1.0),
+    )
     log = KernelLog("kmsg", "ok", 9, 0, 0, xids=by_log)
     seen = snapshot_of(gpus(STATE, xids=by_nvml), log)
     counts = {labels[3]: value for labels, value in samples("hw_gpu_xid_errors_total", seen)}

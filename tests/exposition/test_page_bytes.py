@@ -62,12 +62,6 @@ def _body(pages: Pages, form: Format = Format.TEXT, *, gzipped: bool = False) ->
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_nothing_before_the_first_snapshot(form: Format) -> None:
-    """A page that holds nothing yet is None, not an empty page."""
-    assert _pages(Clock()).body(form, gzipped=True) is None
-
-
-@pytest.mark.parametrize("form", FORMS)
 def test_packed_is_plain_in_one_member(form: Format) -> None:
     """Gzip gives back the plain page, also when only the live lines were packed anew."""
     clock = Clock()
@@ -95,25 +89,6 @@ def test_both_parsers_agree(node: str) -> None:
     }
     assert text == openmetrics
     assert text["hw_memory_used_bytes"] == 40
-
-
-def test_only_openmetrics_has_an_end() -> None:
-    """The end mark closes an OpenMetrics page, once, and nothing else."""
-    pages = _pages(Clock())
-    pages.publish(_snapshot())
-    assert _body(pages, Format.OPENMETRICS).endswith("\n# EOF\n")
-    assert _body(pages, Format.OPENMETRICS).count("# EOF") == 1
-    assert "# EOF" not in _body(pages)
-
-
-def test_ages_are_counted_to_the_scrape() -> None:
-    """The same snapshot is older at each scrape, though nothing was collected."""
-    clock = Clock()
-    pages = _pages(clock)
-    pages.publish(_snapshot())
-    for age in (0, 1, 15, 200):
-        clock.now = TAKEN + age
-        assert f'hw_exporter_snapshot_age_seconds{{node="node-1"}} {age}\n' in _body(pages)
 
 
 def test_scrapes_at_the_same_moment_get_the_same_bytes() -> None:

@@ -102,11 +102,3 @@ def test_an_end_is_seen_when_it_begins() -> None:
     assert alert.step(False, True, 49.0, 0.0, 30.0) is Change.NONE  # noqa: FBT003 - as above
     assert (alert.end_seen, alert.seen) == (20.0, 49.0)
     assert alert.step(False, True, 50.0, 0.0, 30.0) is Change.CLEARED  # noqa: FBT003 - as above
-
-
-def test_nothing_is_known_of_a_new_alert() -> None:
-    """It waits, was described by nothing, and is no fault."""
-    alert = Alert(5.0, 5.0)
-    assert (alert.state, alert.is_active, alert.is_escalated) == (PENDING, False, False)
-    assert (alert.described, alert.confidence) == ((0.0, 0), 1.0)
-    assert (alert.held_secs, alert.entered, alert.last_evidence) == (0.0, 0.0, 0.0)

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.alert_state import Alert
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.rules.site import for_site
 from exporter.faults.values import Address, Entity, Value
-from exporter.model.verdict import Conclusions, Edge, Evidence, FaultState, Key
+from exporter.model.verdict import Conclusions, Edge, FaultState, Key
 from tests.faults.scenes import (
     SUBJECTS,
     WALL,
@@ -64,13 +63,6 @@ def test_a_fault_ends_by_its_own_condition(tmp_path: Path) -> None:
     over = fault(said[-1], "hot")
     assert (over.state, over.ended) == (FaultState.CLEARED, WALL + 345)
     assert said[-1].transitions == (("hot", "active", 1), ("hot", "cleared", 1))
-
-
-def test_an_ended_fault_is_shown_for_a_quarter_of_an_hour(tmp_path: Path) -> None:
-    """An alert can resolve; after that the fault is not spoken of any more."""
-    judging = judge(tmp_path, rule("hot", "gpu", "heat > 85"))
-    said = run_heat(judging, (0, 90.0), (15, 20.0), (900, 20.0), (930, 20.0))
-    assert [len(each.faults) for each in said] == [1, 1, 1, 0]
 
 
 def test_unknown_neither_begins_nor_ends_a_fault(tmp_path: Path) -> None:
@@ -130,19 +122,6 @@ def test_the_time_that_rules_take_adds_up(tmp_path: Path) -> None:
     rules = book(tmp_path, rule("hot", "gpu", "heat > 85"))
     judging = Evaluator(rules, SUBJECTS, stopwatch=lambda: next(moments))
     assert [judging.evaluate(scene(now)).rule_seconds for now in (0, 15)] == [0.5, 0.75]
-
-
-@pytest.mark.parametrize(
-    ("described", "raw", "expected"),
-    [((0.0, 0), "", False), ((0.0, 0), "a line", True), ((5.0, 1), "", True)],
-)
-def test_an_alert_knows_whether_events_are_its_evidence(
-    described: tuple[float, int], raw: str, *, expected: bool
-) -> None:
-    """By their number, or by a line that is kept of one; not by a threshold."""
-    piece = Evidence("xid", 1, "> 0", 1.0, raw)
-    assert Alert(5.0, 5.0, described=described, evidence=(piece,)).has_events is expected
-    assert not Alert(5.0, 5.0).has_events
 
 
 def test_a_gate_keeps_a_rule_away(tmp_path: Path) -> None:

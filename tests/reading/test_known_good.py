@@ -41,25 +41,3 @@ def test_it_is_bounded(tmp_path: Path) -> None:
     assert [known.update(key, is_good=True) for key in "abc"] == [True, True, False]
     assert known.update("a", is_good=False)
     assert [KnownGood(tmp_path).update(key, is_good=False) for key in "abc"] == [True, True, False]
-
-
-def test_a_full_disk_costs_no_memory(tmp_path: Path) -> None:
-    """While nothing can be saved it is kept by the program; with room all of it is saved."""
-    (tmp_path / ".known_good.json.new").mkdir()  # the place of the new text is taken
-    known = KnownGood(tmp_path)
-    assert known.update("a", is_good=True)
-    assert known.update("a", is_good=False)
-    assert not KnownGood(tmp_path).update("a", is_good=False)
-    (tmp_path / ".known_good.json.new").rmdir()
-    known.update("b", is_good=True)
-    assert [KnownGood(tmp_path).update(key, is_good=False) for key in "ab"] == [True, True]
-
-
-@pytest.mark.parametrize("content", [b"{", b"\xff\x00", b'{"boot_id":"any","version":1'])
-def test_a_damaged_file_is_set_aside(tmp_path: Path, content: bytes) -> None:
-    """What a crash left of it is kept for whoever looks, and the next save is whole."""
-    (tmp_path / "known_good.json").write_bytes(content)
-    known = KnownGood(tmp_path)
-    assert known.update("a", is_good=True)
-    assert (tmp_path / "known_good.json.bad").read_bytes() == content
-    assert KnownGood(tmp_path).update("a", is_good=False)

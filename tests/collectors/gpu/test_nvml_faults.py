@@ -291,15 +291,6 @@ async def test_no_library_at_all(way: Asked) -> None:
     assert await way.reason() == "no_library"
 
 
-async def test_a_library_that_is_replaced_is_used(way: Asked) -> None:
-    """After a driver upgrade a process keeps the old library: only a fresh one loads the new."""
-    way.say(*CARDS, "init = error 18")
-    assert await way.reason() == "version_mismatch"
-    assert not way.probe._child, "a mismatch ends the process that has met it"
-    way.say(*CARDS)
-    assert len((await way.ask()).gpus) == 2
-
-
 async def test_one_lost_gpu_of_eight(way: Asked) -> None:
     """Seven are whole, in each pass; the eighth is named with its reason, and comes back."""
     way.say(*EIGHT)

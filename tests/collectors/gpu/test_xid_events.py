@@ -4,18 +4,13 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import pytest
 
-from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState, GpuXid
-from exporter.collectors.gpu.xids.families import FAMILIES
+from exporter.collectors.gpu.values import GpuXid
 from exporter.collectors.gpu.xids.nvml_events import MAX_EVENTS, MAX_XIDS, GpuEvents, XidStore
-from exporter.collectors.kernel_log.values import KernelLog, XidCount
-from exporter.exposition.render import Format, render
 from exporter.model.event import EventType
-from exporter.model.snapshot import Snapshot
 from exporter.state import BOOT_ID
 from tests.fakes.source_context import call_now
 
@@ -131,38 +126,6 @@ def test_a_flood_is_bounded() -> None:
     assert events.rejected == 2000 - MAX_XIDS
 
 
-def lines(xids: tuple[GpuXid, ...], logged: tuple[XidCount, ...]) -> list[str]:
-    """The samples of one GPU for what both ways reported."""
-    state = GpuState(Gpu(0, "GPU-0", "H100", pci_bus_id=PCI), 1.0)
-    readings: dict[type, object] = {
-        Gpus: Gpus(GpuBackend("nvml", "ok"), (state,), xids=xids),
-        KernelLog: KernelLog("kmsg", "ok", 1, 0, 0, xids=logged),
-    }
-    snapshot = Snapshot("n", 1, 0.0, 0.0, 0.0, MappingProxyType(readings))
-    text = render(FAMILIES, snapshot, Format.TEXT).body.decode()
-    return [line.partition('gpu_uuid="GPU-0",')[2] for line in text.splitlines() if "#" not in line]
-
-
-def test_what_both_ways_report_is_counted_once() -> None:
-    """The kernel log and NVML name the same errors; what only one of them saw counts too."""
-    found = lines(
-        (GpuXid("GPU-0", 79, 2, 30.0), GpuXid("GPU-0", 48, 1, 10.0)),
-        (
-            XidCount(PCI, 79, 3, 20.0),
-            XidCount(PCI, 31, 4, 40.0),
-            XidCount("0000:99:00.0", 79, 9, 1.0),
-        ),
-    )
-    assert found == [
-        'xid="31"} 4',
-        'xid="48"} 1',
-        'xid="79"} 3',
-        'xid="31"} 40',
-        'xid="48"} 10',
-        'xid="79"} 30',
-    ]
-
-
 class Disk:
     """Answers at once, or while it is slow when it is let."""
 
@@ -225,20 +188,3 @@ async def test_nothing_is_written_before_what_was_kept_is_read(tmp_path: Path) -
     store.save({"numbers": [1, 2]})
     await _rest()
     assert await store_again(tmp_path, disk).load(numbers) == [1, 2]
-
-
-async def test_what_a_full_disk_refused_is_written_with_what_comes_next(tmp_path: Path) -> None:
-    """The file before it stays whole; nothing of it raises."""
-    disk = Disk()
-    store = store_in(tmp_path, disk)
-    await store.load(numbers)
-    store.save({"numbers": [1]})
-    await _rest()
-    (tmp_path / ".xids.json.new").mkdir()  # the place of the new text is taken
-    store.save({"numbers": [1, 2]})
-    await _rest()
-    assert await store_again(tmp_path, disk).load(numbers) == [1]
-    (tmp_path / ".xids.json.new").rmdir()
-    store.save({"numbers": [1, 2, 3]})
-    await _rest()
-    assert await store_again(tmp_path, disk).load(numbers) == [1, 2, 3]

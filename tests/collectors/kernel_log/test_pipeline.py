@@ -1,7 +1,6 @@
 """Records in, events and counters out."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -9,7 +8,6 @@ from exporter.collectors.kernel_log.checkpoint import Position, Saved, decode, d
 from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.collectors.kernel_log.record import Record, parse_kmsg
 from exporter.model.event import EventType
-from exporter.state import MISFITS
 from tests.collectors.kernel_log.feeding import BOOTTIME, WALL, pipeline, record
 
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, GPU has fallen off the bus."
@@ -163,17 +161,6 @@ def restarted(saved: Saved) -> Pipeline:
     return Pipeline(clock, accept_user_records=False, saved=saved)
 
 
-def test_a_restart_neither_loses_nor_repeats() -> None:
-    """Records read before are history: kept, numbered as before, not counted again."""
-    taker = restarted(saved_after(1, 2, 3))
-    for sequence in (1, 2, 3, 4, 5):
-        taker.take(record(XID, sequence=sequence, stamp=sequence * 10.0))
-    log = taker.counters.as_value("kmsg", "ok")
-    assert (log.kinds, log.records, log.lost) == ((("xid", 5),), 5, 0)
-    assert [event.number for event in log.events] == [1, 2, 3, 4, 5]
-    assert log.first_new_number == 4
-
-
 def test_what_the_kernel_left_out_is_not_counted_again() -> None:
     """Neither is what is no record, nor what a program wrote."""
     taker = restarted(saved_after(1, 2, 3))
@@ -221,13 +208,6 @@ def test_an_empty_log_ends_the_history() -> None:
     taker.caught_up()
     taker.take(record(XID, sequence=1, stamp=500.0))
     assert taker.counters.kinds == {"xid": 4}
-
-
-@pytest.mark.parametrize("document", [{}, {"sequence": "x", "stamp": 0}, {"stamp": []}])
-def test_a_spoiled_state_file_is_refused(document: dict[str, Any]) -> None:
-    """The state file counts it as one that cannot be understood."""
-    with pytest.raises(MISFITS):
-        decode(document)
 
 
 def test_a_position_without_sequence_is_a_time() -> None:

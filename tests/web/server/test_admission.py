@@ -63,16 +63,6 @@ def test_the_idle_go_first_then_the_unfinished_then_the_deaf(order: tuple[str, .
     assert [name for name, each in states.items() if each.has_ended] == [order[0]]
 
 
-def test_nobody_is_ended_while_all_are_served() -> None:
-    """Then the new client is refused, and counted."""
-    admission = Admission(1, 100)
-    served = _admitted(admission)
-    assert not admission.admit(_Connection(admission))
-    assert not served.has_ended
-    assert admission.refused == 1
-    assert len(admission) == 1
-
-
 def test_the_address_with_most_connections_pays() -> None:
     """One connection of somebody else is left alone, though it is idle longest."""
     admission = Admission(4, 100)
