@@ -5,10 +5,14 @@ import fcntl
 import logging
 import os
 import stat
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 LOCK_NAME = ".lock"
 MAX_SPOILED = 10
+LOCK_TRIES, LOCK_PAUSE_SECS = 30, 0.1
+"""An exporter that was just asked to stop ends within so long."""
 SPOILED = "is a state file that could not be parsed"
 
 log = logging.getLogger("exporter.state")
@@ -38,9 +42,13 @@ class StateFolder:
     Every method blocks. A problem of the directory is logged once; then state is kept in memory.
     """
 
-    def __init__(self, name: str) -> None:
-        """Lock the directory of this name; an empty name is no directory."""
+    def __init__(self, name: str, pause: Callable[[float], None] = time.sleep) -> None:
+        """Lock the directory of this name; an empty name is no directory.
+
+        A directory that is in use is tried again for some seconds, with pauses.
+        """
         self._name = name
+        self._pause = pause
         self._lock: int | None = None
         self._problem = ""
         self._spoiled: tuple[str, ...] = ()
@@ -85,16 +93,25 @@ class StateFolder:
             descriptor = os.open(self._lock_path(), flags, 0o600)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             return f"cannot be used: {getattr(error, 'strerror', error)}"
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        problem = self._lock_problem(descriptor)
+        if problem:
             os.close(descriptor)
-            return "is used by another hw-exporter"
-        except OSError as error:  # a network filesystem without a lock service
-            os.close(descriptor)
-            return f"cannot be locked: {error.strerror}"
-        self._lock = descriptor
-        return ""
+        else:
+            self._lock = descriptor
+        return problem
+
+    def _lock_problem(self, descriptor: int) -> str:
+        """Lock the open file; return in one sentence why that failed, or an empty text."""
+        for _ in range(LOCK_TRIES):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._pause(LOCK_PAUSE_SECS)
+            except OSError as error:  # a network filesystem without a lock service
+                return f"cannot be locked: {error.strerror}"
+            else:
+                return ""
+        return "is used by another hw-exporter: restart this one after that one has ended"
 
     def _tell(self, problem: str) -> None:
         if problem and problem != self._problem:

@@ -23,9 +23,19 @@ def test_one_program_uses_a_directory_at_a_time(
     (tmp_path / "state").symlink_to("real")
     first = StateFolder(str(tmp_path / "state"))
     assert first.path == tmp_path / "state"
-    assert StateFolder(str(tmp_path / "real")).path is None
+    assert StateFolder(str(tmp_path / "real"), pause=lambda _: None).path is None
     assert "is used by another hw-exporter" in caplog.text
     assert len(caplog.records) == 1
+
+
+def test_a_program_that_is_about_to_end_is_waited_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The next one of a restart uses the directory, and has nothing to say."""
+    lock = os.open(tmp_path / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    assert StateFolder(str(tmp_path), pause=lambda _: os.close(lock)).path == tmp_path
+    assert not caplog.records
 
 
 def test_a_filesystem_without_locks_is_told(
@@ -191,8 +201,8 @@ def test_files_that_were_set_aside_are_named_until_they_are_deleted(tmp_path: Pa
     Path(f"{file}.bad").unlink()
     folder.check()
     assert folder.problems() == ()
-    second = StateFolder(str(tmp_path))
-    assert second.problems() == (f"state.dir: {tmp_path} is used by another hw-exporter",)
+    (second,) = StateFolder(str(tmp_path), pause=lambda _: None).problems()
+    assert second.startswith(f"state.dir: {tmp_path} is used by another hw-exporter")
 
 
 @pytest.mark.parametrize(
