@@ -11,6 +11,7 @@ from exporter.blocking import CallBlocking
 from exporter.collector import Collectors
 from exporter.config import Config
 from exporter.faults import fault_history, persistence, silences
+from exporter.faults.alert_state import BRIDGED_SECS
 from exporter.faults.engine import RuleEngine
 from exporter.faults.entities.silenced import names_of
 from exporter.faults.rules.loader import RuleBook
@@ -25,6 +26,8 @@ from exporter.state import BOOT_ID, StateFile, read_boot_id
 LAST_WRITE_SECS = 0.3
 SILENCE_WRITE_SECS = 2.0
 CLEAR_SECS = 10.0
+LATE_INTERVALS = 3
+"""A later evaluation was none: the node was suspended, or its virtual machine or we stopped."""
 MAX_SLICES = 5
 """Slices of training after a collection, two milliseconds each: 0.07 % of a core."""
 
@@ -100,6 +103,9 @@ class RuleRunner:
             kept=kept,
             detect=detect,
             history=fault_history.load(self._history_file, node) if self._history_file else None,
+            longest_pause_secs=max(
+                BRIDGED_SECS, LATE_INTERVALS * config.metrics.collect_interval_secs
+            ),
         )
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:

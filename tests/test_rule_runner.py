@@ -11,9 +11,11 @@ import pytest
 
 from exporter.blocking import CallBlocking, DaemonThreads
 from exporter.collectors import chosen
+from exporter.collectors.cpu.values import Cpu
 from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.collectors.kernel_log.values import KernelLog
+from exporter.collectors.pressure import Pressure, Pressures
 from exporter.config import Config, Faults, Sources, State
 from exporter.faults.silences import BadSilence
 from exporter.model.snapshot import Snapshot
@@ -68,6 +70,34 @@ async def test_a_fault_is_kept_over_a_restart(tmp_path: Path) -> None:
     await asyncio.sleep(0.01)
     (again,) = (await judging(config(tmp_path)).conclude(snapshot(200.0))).active
     assert (again.rule, again.since) == (fault.rule, fault.since)
+
+
+def saturated(now: float) -> Snapshot:
+    """A snapshot of a node whose processors are all in use, with tasks that wait."""
+    pressures = Pressures((Pressure("cpu", "some", 1.0, avg60=90.0),))
+    cpu = Cpu(cores=1, threads=1, usage_percent=99.0, used_cores=0.99)
+    return Snapshot("n", 1, 1e9 + now, now, 0.1, readings={Cpu: cpu, Pressures: pressures})
+
+
+@pytest.mark.parametrize(
+    ("interval", "moments", "wanted"),
+    [
+        (15.0, [100, 115, 3600], 0),
+        (15.0, [100, 115, 3600, *range(3615, 3900, 15)], 1),
+        (15.0, [*range(100, 401, 60)], 1),
+        (600.0, [0, 600], 1),
+    ],
+    ids=["a pause", "held after a pause", "late", "a long interval"],
+)
+async def test_time_in_which_nothing_was_evaluated_does_not_count(
+    tmp_path: Path, interval: float, moments: list[float], wanted: int
+) -> None:
+    """A node that was suspended is not saturated since then; long intervals are no pause."""
+    metrics = replace(Config().metrics, collect_interval_secs=interval)
+    judge = judging(config(tmp_path, metrics=metrics))
+    for now in moments:
+        conclusions = await judge.conclude(saturated(now))
+    assert [fault.rule for fault in conclusions.active] == ["cpu_saturated"] * wanted
 
 
 async def test_a_node_that_was_renamed_has_its_faults_and_silences_once(tmp_path: Path) -> None:

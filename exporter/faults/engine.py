@@ -1,6 +1,7 @@
 """The rule engine: evaluates each snapshot and returns conclusions."""
 
 import logging
+import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -39,11 +40,12 @@ class RuleEngine:
         kept: SavedFaults | None = None,
         detect: Detect | None = None,
         history: FaultHistory | None = None,
+        longest_pause_secs: float = math.inf,
     ) -> None:
         self._detect = detect
         self._subjects = subjects
         self._last: Conclusions | None = None
-        self._evaluator = Evaluator(book, subjects, stopwatch)
+        self._evaluator = Evaluator(book, subjects, stopwatch, longest_pause_secs)
         self._kept = Kept()
         self._feeds = [make(kept is not None) for row in subjects.rows for make in row.feeds]
         self._interpreters = subjects.interpreters()

@@ -58,7 +58,8 @@ NONE_KNOWN: frozenset[Key] = frozenset()
 class Evaluator:
     """Evaluates one scene after the other by the rules of a book.
 
-    `stopwatch` returns seconds of any origin, to measure the time of rules.
+    `stopwatch` returns seconds of any origin, to measure the time of rules. A longer pause between
+    two scenes than `longest_pause_secs` does not count towards the `for` of a rule.
     """
 
     def __init__(
@@ -66,10 +67,12 @@ class Evaluator:
         book: RuleBook,
         subjects: Subjects,
         stopwatch: Callable[[], float],
+        longest_pause_secs: float = math.inf,
     ) -> None:
         self._rules = {rule.id: rule for rule in book.rules}
         traits = self._traits = subjects.traits
         self._stopwatch = stopwatch
+        self._longest_pause_secs = longest_pause_secs
         types = reversed([*traits.hw_types.items()])
         kind_of = {kind: kind for kind in traits.hw_types} | {of: kind for kind, of in types}
         self.observer = Observer(tuple(book.rules), subjects, AliasIndex(kind_of))
@@ -97,7 +100,11 @@ class Evaluator:
     def evaluate(self, scene: Scene) -> Conclusions:
         """Return the conclusions of this scene."""
         started = self._stopwatch()
+        before = self.observer.now
         view = self.observer.observe(scene)
+        if view.now - before > self._longest_pause_secs:
+            for alert in self.alerts.values():
+                alert.seen = alert.seen if alert.is_active else view.now
         for event in scene.events:
             self._report.count_event(event)
         round_ = _Round(view, self._known())
