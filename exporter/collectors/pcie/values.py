@@ -2,10 +2,11 @@
 
 from exporter.record import dataclass
 
-PASSTHROUGH_DRIVERS = frozenset(
-    {"vfio-pci", "pci-stub", "pciback", "xen-pciback", "uio_pci_generic"}
-)
+PASSTHROUGH_DRIVERS = frozenset({"pci-stub", "pciback", "xen-pciback", "uio_pci_generic"})
 """Drivers that hold a device for a virtual machine or a program: the node does not use it."""
+
+VFIO = "vfio"
+"""In the names of others that do so: vfio-pci, nvgrace_gpu_vfio_pci, mlx5_vfio_pci."""
 
 VIRTUAL_ADAPTER_DRIVERS = frozenset({"ena", "gve", "mana", "virtio-pci", "vmxnet3"})
 """Drivers of network adapters that a hypervisor attaches and detaches on request."""
@@ -47,7 +48,7 @@ class PcieDevice:
     @property
     def is_passed_through(self) -> bool:
         """Whether it is given to a virtual machine or a program, away from the node's drivers."""
-        return self.driver in PASSTHROUGH_DRIVERS
+        return self.driver in PASSTHROUGH_DRIVERS or VFIO in (self.driver or "")
 
     @property
     def comes_and_goes(self) -> bool:

@@ -60,6 +60,8 @@ def test_a_card_and_every_port_above_it_are_watched(node: SmallNode) -> None:
         ("0x10de", None, True, False),
         ("0x10de", "nvidia", False, False),
         ("0x10de", "vfio-pci", False, True),
+        ("0x10de", "nvgrace_gpu_vfio_pci", False, True),
+        ("0x10de", "pci-stub", False, True),
         ("0x8086", None, False, False),
     ],
 )
