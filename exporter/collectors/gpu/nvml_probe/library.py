@@ -118,7 +118,7 @@ class Library:
         """
         named = f"{name}({topic})" if topic else name
         crumb = named if place is None else f"{named}{MARK}{place}"
-        if not self.switched_off.isdisjoint((named, crumb)):
+        if self.switched_off and not self.switched_off.isdisjoint((named, crumb)):
             raise SwitchedOffError(crumb)
         self.leave_crumb(crumb)
         return call(name, *arguments)

@@ -60,15 +60,14 @@ def call(name: str, *arguments: object) -> Any:
 
 
 def _ask(symbol: str, *arguments: Any) -> int:
-    """Call the library and return its code; numbers are passed as unsigned int."""
+    """Call the library and return its code; ctypes passes numbers as 32 bits."""
     if _loaded is None:
         raise NVMLError(NVML_ERROR_UNINITIALIZED)
     try:
         function = getattr(_loaded, symbol)
     except AttributeError:
         raise NVMLError(NVML_ERROR_FUNCTION_NOT_FOUND) from None
-    given = (c_uint(each) if isinstance(each, int) else each for each in arguments)
-    code: int = function(*given)
+    code: int = function(*arguments)
     return code
 
 
@@ -88,14 +87,25 @@ def _init() -> None:
     _must("nvmlInitWithFlags", 0)
 
 
-def _writes(symbol: str, *kinds: Any) -> Function:
-    """Make a function whose last arguments are pointers to these kinds, which it writes."""
+def _writes(symbol: str, kind: Any) -> Function:
+    """Make a function whose last argument is a pointer to this kind, which it writes."""
+    is_number = kind in NUMBERS
 
     def function(*arguments: object) -> Any:
+        written = kind()
+        _must(symbol, *arguments, byref(written))
+        return written.value if is_number else written
+
+    return function
+
+
+def _writes_numbers(symbol: str, *kinds: Any) -> Function:
+    """Make a function whose last arguments are pointers to numbers, which it writes."""
+
+    def function(*arguments: object) -> list[int]:
         written = [kind() for kind in kinds]
         _must(symbol, *arguments, *map(byref, written))
-        found = [each.value if type(each) in NUMBERS else each for each in written]
-        return found[0] if len(found) == 1 else found
+        return [each.value for each in written]
 
     return function
 
@@ -229,7 +239,7 @@ _STRUCTS = {
 def _declared() -> Iterator[tuple[str, Function]]:
     for number, names in _ONE_NUMBER.items():
         yield from ((name, _writes(name, number)) for name in names.split())
-    yield from ((name, _writes(name, c_uint, c_uint)) for name in _TWO_NUMBERS.split())
+    yield from ((name, _writes_numbers(name, c_uint, c_uint)) for name in _TWO_NUMBERS.split())
     yield from ((name, _text(name, size)) for name, size in _TEXTS.items())
     yield from ((name, _does(name)) for name in _NOTHING_WRITTEN.split())
     yield from ((name, _writes(name, struct)) for name, struct in _STRUCTS.items())
@@ -246,10 +256,10 @@ FUNCTIONS: dict[str, Function] = {
     "nvmlDeviceGetCount": _writes("nvmlDeviceGetCount_v2", c_uint),
     "nvmlDeviceGetHandleByIndex": _writes("nvmlDeviceGetHandleByIndex_v2", structs.Handle),
     "nvmlDeviceGetPciInfo": _writes("nvmlDeviceGetPciInfo_v3", structs.nvmlPciInfo_t),
-    "nvmlDeviceGetCudaComputeCapability": _writes(
+    "nvmlDeviceGetCudaComputeCapability": _writes_numbers(
         "nvmlDeviceGetCudaComputeCapability", c_int, c_int
     ),
-    "nvmlDeviceGetRemappedRows": _writes("nvmlDeviceGetRemappedRows", *4 * (c_uint,)),
+    "nvmlDeviceGetRemappedRows": _writes_numbers("nvmlDeviceGetRemappedRows", *4 * (c_uint,)),
     "nvmlDeviceGetTemperatureV1": _temperature,
     "nvmlDeviceGetFieldValues": _field_values,
     "nvmlDeviceGetProcessUtilization": _process_utilization,

@@ -9,12 +9,11 @@ from exporter.collectors.gpu.nvml_probe.constants import NVML_ERROR_NOT_FOUND, N
 from exporter.collectors.gpu.nvml_probe.library import reason_of
 from exporter.collectors.gpu.nvml_probe.nvml import PROCESS_VERSIONS, NVMLError
 
-LISTS = (
-    ("mps", "MPSCompute"),
-    ("compute", "Compute"),
-    ("graphics", "Graphics"),
+LISTS = tuple(
+    (kind, tuple(f"nvmlDeviceGet{name}RunningProcesses{version}" for version in PROCESS_VERSIONS))
+    for kind, name in (("mps", "MPSCompute"), ("compute", "Compute"), ("graphics", "Graphics"))
 )
-"""Kind and name of each list; a process that is in several is of the first kind."""
+"""Kind and functions of each list; a process that is in several is of the first kind."""
 
 NO_INSTANCE = 0xFFFFFFFF
 LARGEST_PID = 2**22
@@ -39,8 +38,8 @@ class GpuProcessReader:
     def read(self, card: NvmlDevice) -> list[Process]:
         """Read all processes on the GPU; raises READ_ERRORS when the compute list cannot be had."""
         found: dict[_Key, Process] = {}
-        for kind, function in LISTS:
-            for process in _listed(card, kind, function):
+        for kind, functions in LISTS:
+            for process in _listed(card, kind, functions):
                 key = (process["pid"], process["gpu_instance"], process["compute_instance"])
                 known = found.setdefault(key, process)
                 if known["used_memory_bytes"] is None:
@@ -72,11 +71,10 @@ class GpuProcessReader:
         return microseconds <= self._wall() * MICROSECONDS
 
 
-def _listed(card: NvmlDevice, kind: str, function: str) -> Iterator[Process]:
+def _listed(card: NvmlDevice, kind: str, functions: tuple[str, ...]) -> Iterator[Process]:
     """Read one of the three lists; only the compute list must be there, without MPS."""
-    names = tuple(f"nvmlDeviceGet{function}RunningProcesses{v}" for v in PROCESS_VERSIONS)
     try:
-        listed = card.ask_newest(names)
+        listed = card.ask_newest(functions)
     except NVMLError as error:
         if kind == "compute" or reason_of(error) not in ("not_supported", "old_driver"):
             raise

@@ -1,6 +1,6 @@
 """Everything that is read of a GPU in each pass: the one list of all readings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from exporter.collectors.gpu.nvml_probe import (
@@ -28,13 +28,10 @@ class Read(NamedTuple):
     read: Callable[[NvmlDevice], Any]
     switch: str | None = None
 
-    def of(self, card: NvmlDevice) -> Iterator[tuple[str, Any]]:
-        """Yield the fields with their values, or the errors in their places."""
+    def of(self, card: NvmlDevice) -> Iterable[tuple[str, Any]]:
+        """Return the fields with their values, or the errors in their places."""
         answer = self.read(card)
-        if isinstance(answer, dict):
-            yield from answer.items()
-        else:
-            yield self.fields[0], answer
+        return answer.items() if isinstance(answer, dict) else ((self.fields[0], answer),)
 
 
 def _asked(field: str, name: str, *, per: int = 1) -> Read:
@@ -54,6 +51,7 @@ FACTS = (
     Read(("compute_capability",), identity.compute_capability),
     Read(("inforom_valid",), ecc.inforom_valid),
     Read(fabric.CHASSIS, fabric.chassis),
+    Read(("gsp_enabled",), modes.gsp_enabled),
     _asked("minor_number", "nvmlDeviceGetMinorNumber"),
     _asked("pcie_link_generation_max", "nvmlDeviceGetMaxPcieLinkGeneration"),
     _asked("pcie_link_width_max", "nvmlDeviceGetMaxPcieLinkWidth"),
@@ -131,6 +129,5 @@ READS = (
     Read(fabric.FIELDS, fabric.fabric),
     Read(("persistence_mode",), modes.persistence_mode),
     Read(("compute_mode",), modes.compute_mode),
-    Read(("gsp_enabled",), modes.gsp_enabled),
 )
 """What is read in each pass, beside what the readers of processes, MIG and profiling keep."""
