@@ -1,6 +1,6 @@
 """The live page in a real browser: live, honest, safe, and usable by everybody."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -16,21 +16,28 @@ from tests.fakes.prometheus import free_port
 from tests.program import Program
 from tests.web.pages import HOSTILE, broken_node
 from tests.web.serving import Node, serving
-from tools.pictures.browser import NoBrowser, Tab, browser, find_program
+from tools.pictures.browser import NoBrowser, Tab, browser, find_program, new_tab
 
 WIDTHS = ((360, 780), (768, 1024), (1600, 1000), (3840, 2160))
 VERDICT = "document.querySelector('.verdict').className"
 SENTENCE = "document.querySelector('.verdict .sentence').textContent"
 
 
-@pytest.fixture
-async def tab() -> AsyncIterator[Tab]:
-    """An empty page of a browser; skipped where there is none."""
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of a browser; skipped where there is none."""
     try:
         find_program()
     except NoBrowser as reason:
         pytest.skip(str(reason))
-    async with browser() as page:
+    with browser() as address:
+        yield address
+
+
+@pytest.fixture
+async def tab(address: str) -> AsyncIterator[Tab]:
+    """An empty page of the browser."""
+    async with new_tab(address) as page:
         yield page
 
 

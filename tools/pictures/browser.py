@@ -4,9 +4,11 @@ import asyncio
 import base64
 import json
 import shutil
+import subprocess
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -138,51 +140,40 @@ class Tab:
         await self._socket.close()
 
 
-@asynccontextmanager
-async def browser() -> AsyncIterator[Tab]:
-    """Give an empty page of a browser that lasts as long as the block; raise NoBrowser."""
+@contextmanager
+def browser() -> Iterator[str]:
+    """Start a browser that lasts as long as the block, and give its address; raise NoBrowser."""
     program = find_program()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        process = await asyncio.create_subprocess_exec(
-            program,
-            *OPTIONS,
-            f"--user-data-dir={folder}",
-            "about:blank",
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        try:
-            async with ClientSession() as session:
-                url = await _page_socket(session, Path(folder) / "DevToolsActivePort")
-                async with session.ws_connect(url, max_msg_size=MAX_MESSAGE_BYTES) as socket:
-                    tab = Tab(socket)
-                    yield tab
-                    await tab.close()
-        finally:
-            process.kill()
-            await process.wait()
+        command = [program, *OPTIONS, f"--user-data-dir={folder}", "about:blank"]
+        silent = subprocess.DEVNULL
+        with subprocess.Popen(command, stdout=silent, stderr=silent) as process:
+            try:
+                yield f"http://127.0.0.1:{_port(Path(folder) / 'DevToolsActivePort')}"
+            finally:
+                process.kill()
 
 
-async def _page_socket(session: ClientSession, port_file: Path) -> str:
-    """Wait for the browser to listen, and return the address of its first page."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + PATIENCE_SECS
-    while loop.time() < deadline:
-        await asyncio.sleep(POLL_SECS)
-        port = _port(port_file)
-        if port is None:
-            continue
-        async with session.get(f"http://127.0.0.1:{port}/json/list") as answer:
-            for target in await answer.json():
-                if target["type"] == "page":
-                    return str(target["webSocketDebuggerUrl"])
+def _port(file: Path) -> str:
+    """Return the port that the browser chooses, as soon as it has."""
+    deadline = time.monotonic() + PATIENCE_SECS
+    while time.monotonic() < deadline:
+        time.sleep(POLL_SECS)
+        port, end, _ = file.read_text("ascii").partition("\n") if file.exists() else ("", "", "")
+        if end:
+            return port
     raise NoBrowser("Chromium does not start")
 
 
-def _port(file: Path) -> str | None:
-    """Return the port that the browser has chosen; None before it has."""
-    try:
-        port, end, _ = file.read_text("ascii").partition("\n")
-    except FileNotFoundError:
-        return None
-    return port if end else None
+@asynccontextmanager
+async def new_tab(address: str) -> AsyncIterator[Tab]:
+    """Give an empty page of this browser that lasts as long as the block."""
+    async with ClientSession(address) as session:
+        async with session.put("/json/new") as answer:
+            target = await answer.json()
+        url = target["webSocketDebuggerUrl"]
+        async with session.ws_connect(url, max_msg_size=MAX_MESSAGE_BYTES) as socket:
+            tab = Tab(socket)
+            yield tab
+            await tab.command("Page.close")
+            await tab.close()

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tools.pictures.browser import Tab, browser
+from tools.pictures.browser import Tab, browser, new_tab
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "pictures" / "page.png"
@@ -52,12 +52,13 @@ async def lost_gpu(start_secs: int) -> AsyncIterator[Tab]:
         stdout=subprocess.DEVNULL,
     )
     try:
-        async with browser() as tab:
-            await tab.resize(*SIZE)
-            await _open_when_there(tab, f"http://127.0.0.1:{port}/")
-            await tab.until("document.querySelector('.gpu.lost')", PATIENCE_SECS)
-            await tab.until("document.querySelector('.node.root + ul .node')", PATIENCE_SECS)
-            yield tab
+        with browser() as address:
+            async with new_tab(address) as tab:
+                await tab.resize(*SIZE)
+                await _open_when_there(tab, f"http://127.0.0.1:{port}/")
+                await tab.until("document.querySelector('.gpu.lost')", PATIENCE_SECS)
+                await tab.until("document.querySelector('.node.root + ul .node')", PATIENCE_SECS)
+                yield tab
     finally:
         program.terminate()
         program.wait()
