@@ -45,8 +45,8 @@ def _rules(name: str, group: str = "") -> list[dict[str, Any]]:
 
 
 ALERTS = _rules("alerts.yml")
+RECORDED = _rules("recording.yml")
 DOCS = "https://github.com/hw-exporter/hw-exporter/blob/main/docs/runbooks/alerts.md#"
-NEEDED = {"hw-faults-recording", "hw-cluster-recording"}
 ACROSS_NODES = {rule["alert"] for rule in _rules("alerts.yml", "hw-clusters")}
 ELSEWHERE = {"HwExporterDown", "HwNodeGone", *ACROSS_NODES}
 """No exporter answers that could show the runbook."""
@@ -55,12 +55,14 @@ RULES_BOOK = rule_book().rules
 
 
 def _alone(alert: str, folder: Path) -> Path:
-    """A rule file with this alert and what it may need, so that a case takes milliseconds."""
-    groups = yaml.safe_load((RULES / "recording.yml").read_text())["groups"]
-    needed = [group for group in groups if group["name"] in NEEDED]
-    rules = [rule for rule in ALERTS if rule["alert"] == alert]
+    """A rule file with this alert and the rules it needs, so that a case takes milliseconds."""
+    (rule,) = [rule for rule in ALERTS if rule["alert"] == alert]
+    needed: list[dict[str, Any]] = []
+    for recorded in reversed(RECORDED):  # a rule needs only rules before it
+        if any(recorded["record"] in it["expr"] for it in (rule, *needed)):
+            needed.insert(0, recorded)
     file = folder / f"{alert}.rules.yml"
-    file.write_text(yaml.safe_dump({"groups": [*needed, {"name": "alone", "rules": rules}]}))
+    file.write_text(yaml.safe_dump({"groups": [{"name": "alone", "rules": [*needed, rule]}]}))
     return file
 
 
@@ -165,19 +167,17 @@ def test_a_rule_of_the_user_has_an_alert(tmp_path: Path) -> None:
 @needs_promtool
 def test_a_node_that_was_drained_and_deleted_is_not_missed(tmp_path: Path) -> None:
     """Neither a node that Kubernetes no longer has nor one that is cordoned has gone."""
-    node = 'hw_node_info{job="hw-exporter",instance="n1:8080",node="n1"}'
-    tests = [
-        trial(
-            (
-                gauge(node, 1, None, None),
-                gauge('kube_node_info{node="n1"}', 1, info, info),
-                gauge('kube_node_spec_unschedulable{node="n1"}', 0, cordoned, cordoned),
-            ),
-            *(_firing("", BEFORE + minute, number=0) for minute in (5, 20, 40, 100)),
+    series: list[Series] = []
+    for node, info, cordoned in (("n1", None, None), ("n2", 1, 1)):
+        scraped = f'job="hw-exporter",instance="{node}:8080",node="{node}"'
+        unschedulable = f'kube_node_spec_unschedulable{{node="{node}"}}'
+        series += (
+            gauge(f"hw_node_info{{{scraped}}}", 1, None, None),
+            gauge(f'kube_node_info{{node="{node}"}}', 1, info, info),
+            gauge(unschedulable, 0, cordoned, cordoned),
         )
-        for info, cordoned in ((None, None), (1, 1))
-    ]
-    _promtool(tmp_path, tests)
+    silent = (_firing("", BEFORE + minute, number=0) for minute in (5, 20, 40, 100))
+    _promtool(tmp_path, [trial(series, *silent)])
 
 
 @needs_promtool
