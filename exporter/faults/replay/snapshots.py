@@ -29,6 +29,7 @@ from exporter.faults.values import did_you_mean
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot, SourceReport
 from exporter.record import dataclass
+from exporter.state import MISFITS
 
 START_BOOTTIME = 10_000.0
 START_WALL = 1_700_000_000.0
@@ -110,7 +111,7 @@ class SnapshotReader:
             try:
                 for row in steps.moments(json.loads(line)):
                     yield self._snapshot(row, START_BOOTTIME + float(row["at"]))
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            except MISFITS as error:
                 raise BadRecording(f"line {number}: {error}") from error
 
     def _snapshot(self, row: Tree, now: float) -> Snapshot:
