@@ -8,11 +8,6 @@ def wall_now() -> float:
     return time.time()
 
 
-def rfc3339_now() -> str:
-    """Return the time in UTC as text, to the second."""
-    return rfc3339(wall_now())
-
-
 def rfc3339(at: float) -> str:
     """Return a time in seconds since the epoch as text in UTC, to the second."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
