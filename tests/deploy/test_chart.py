@@ -1,6 +1,7 @@
 """The Helm chart says what kustomize says, object by object, and refuses wrong values."""
 
 import copy
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,17 @@ def test_wrong_values_are_refused_with_a_sentence(name: str) -> None:
     said = helm.refused(**CASES["refused"][name])
     assert "values don't meet the specifications of the schema" in said
     assert name in said
+
+
+def test_a_section_that_is_taken_away_is_refused_with_a_sentence() -> None:
+    """Null takes a key of the defaults away: without what it holds no template can be rendered."""
+    names = json.loads((helm.CHART / "values.schema.json").read_text())["properties"]
+    names.pop("global")  # without a default
+    none: dict[str, dict[str, Any]] = {name: {name: None} for name in names}
+    refused = {name: said for name in names if (said := helm.refused(**none[name]))}
+    assert [name for name, said in refused.items() if f"{name} is required" not in said] == []
+    assert {"podMonitor", "image", "nodeConditions"} <= refused.keys()
+    assert refused.keys().isdisjoint({"resources", "nodeSelector", "tolerations", "affinity"})
 
 
 @pytest.mark.parametrize("case", CASES["forbidden"], ids=lambda case: case["sentence"][:40])
