@@ -146,10 +146,10 @@ class RuleRunner:
         return made, await self._are_saved()
 
     async def end_silence(self, id_: str, now: float) -> tuple[Silence, bool]:
-        """End a silence; return whether the change was saved for a restart. Raises BadSilence."""
+        """End a silence; return whether it stays ended after a restart. Raises BadSilence."""
         ended = self._silences.end(id_, now)
         log.info("silence %s was ended", ended.id)
-        return ended, await self._are_saved()
+        return ended, not self._silences.has_file or await self._are_saved()
 
     async def _are_saved(self) -> bool:
         """Save the silences; False if that fails, or is not done within two seconds."""

@@ -115,6 +115,14 @@ async def test_a_node_that_was_renamed_has_its_faults_and_silences_once(tmp_path
     assert {row.hw_id for row in said.history} == {"gpu-7"}
 
 
+async def test_the_end_of_a_silence_needs_no_directory() -> None:
+    """A restart brings no silence back that was in memory only."""
+    runner = judging(Config())
+    wanted = {"for": "2h", "reason": "a new cable"}
+    made, is_kept = await runner.silence(wanted, Conclusions(), 1e9)
+    assert (is_kept, await runner.end_silence(made.id, 1e9)) == (False, (made, True))
+
+
 def test_a_disk_that_hangs_delays_no_silence(tmp_path: Path) -> None:
     """It counts at once; whoever asked for it learns that a restart may lose it."""
 

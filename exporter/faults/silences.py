@@ -145,6 +145,11 @@ class Silences:
                 return silence
         raise BadSilence(f"there is no silence {id_[:40]!r}; GET /silences lists all")
 
+    @property
+    def has_file(self) -> bool:
+        """Whether silences of requests can be kept over a restart."""
+        return self._file is not None
+
     def save(self) -> bool:
         """Save the silences of requests; False if that is not possible."""
         if self._file is None:
