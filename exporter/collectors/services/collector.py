@@ -18,20 +18,28 @@ from exporter.reading.source import SourceAbsent
 
 SOCKET = "run/dbus/system_bus_socket"
 NVSWITCHES = "driver/nvidia-nvswitch/devices"
+READINGS_OF_AN_ANSWER = 2
+"""Half the cost: asking takes more processor time than reading most files of the kernel."""
 
 
 class ServicesReader:
-    """Asks systemd on the system bus of the node; keeps nothing between two readings."""
+    """Asks systemd on the system bus of the node; each answer serves two readings."""
 
     def __init__(self, socket: Path, nvswitches: Path, names: Iterable[str]) -> None:
         self._socket = socket
         self._nvswitches = nvswitches
         self._names = tuple(names)
+        self._answers: list[Reading[Services]] = []
 
     def read(self) -> Reading[Services]:
-        """Ask now; raise SourceAbsent without a system bus or systemd, or SourceFailed."""
+        """Return an answer; raise SourceAbsent without a system bus or systemd, or SourceFailed."""
         if not self._socket.exists():
             raise SourceAbsent(f"{self._socket} is not there")
+        if not self._answers:
+            self._answers = [self._ask()] * READINGS_OF_AN_ANSWER
+        return self._answers.pop()
+
+    def _ask(self) -> Reading[Services]:
         from exporter.collectors.services.systemd import (  # noqa: PLC0415 - not without a bus
             read_services,
         )

@@ -117,6 +117,16 @@ def test_changes_between_two_readings(root: Path) -> None:
     assert told == [runs, runs, other, other, failed, failed]
 
 
+@pytest.mark.usefixtures("bus")
+def test_an_answer_serves_two_readings(root: Path) -> None:
+    """A change is seen at the second reading after it at the latest."""
+    reader = _reader(root)
+    before = reader.read()
+    (root / "units/containerd").write_text("failed failed enabled exit-code")
+    assert reader.read() is before
+    assert reader.read().value.services[0].standing == "failed (exit-code)"
+
+
 def test_no_bus(root: Path) -> None:
     """A node without a system bus has no such source; nothing of the client is imported."""
     with pytest.raises(SourceAbsent, match="system_bus_socket is not there"):
