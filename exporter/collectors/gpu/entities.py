@@ -9,7 +9,7 @@ from exporter.collectors.gpu.labels import states
 from exporter.collectors.gpu.tools import TEXTS, text_of
 from exporter.collectors.gpu.values import Gpu, Gpus, GpuState
 from exporter.collectors.pcie.address import pci_address
-from exporter.collectors.pcie.values import Pcie
+from exporter.collectors.pcie.values import NVIDIA, Pcie
 from exporter.collectors.workloads.values import Workloads
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.entities.kind import (
@@ -140,16 +140,12 @@ GPU = Kind(
 NVSWITCH = Kind("nvswitch", "nvswitch", {}, known_by_events, Cpu, is_depended_on=True)
 
 
-GRAPHICS_DRIVERS = frozenset({"amdgpu", "i915", "radeon", "xe"})
-"""Drivers of GPUs that need not be accelerators: those count that are read."""
-
-
 SILENT = ("hung", "crashes")
 """A GPU that does not answer for one of these reasons is there: `gpu_hung` is about it."""
 
 
 def _gpus_on_bus(snapshot: object) -> Value:
-    """Count the GPUs that should answer; graphics of a processor that nobody reads are none."""
+    """Count the GPUs that should answer: all of NVIDIA, those of other makers that once did."""
     if not isinstance(snapshot, Snapshot):
         return None
     pcie = snapshot.reading(Pcie)
@@ -159,7 +155,7 @@ def _gpus_on_bus(snapshot: object) -> Value:
     return sum(
         device.kind == "gpu"
         and not device.is_passed_through
-        and (device.driver not in GRAPHICS_DRIVERS or device.device in known)
+        and (device.vendor in (None, NVIDIA) or device.device in known)
         for device in pcie.devices
     )
 

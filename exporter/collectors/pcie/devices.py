@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from exporter.collectors.pcie.address import addresses_in, is_pci_address
-from exporter.collectors.pcie.values import Pcie, PcieDevice, PcieError
+from exporter.collectors.pcie.values import NVIDIA, Pcie, PcieDevice, PcieError
 from exporter.model.reading import Missing, Reading
 from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent
@@ -40,8 +40,9 @@ KINDS = {
     "0x0207": "network",
     "0x0108": "nvme",
 }
-CONSOLES = {"0x1a03", "0x102b", "0x1234", "0x1b36", "0x15ad", "0x1af4", "0x1013"}
-"""Makers of the screens of management controllers and virtual machines: no GPU is theirs."""
+DISPLAY = "0x03"
+GRAPHICS_MAKERS = {NVIDIA, "0x1002", "0x8086"}
+"""Other displays are screens of management controllers and of virtual machines, no GPUs."""
 
 ETHERNET = "0x0200"
 LENT = re.compile(r"/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/pci")
@@ -106,11 +107,13 @@ class PcieReader:
 
     def _kind(self, folder: Path, fields: FieldReader) -> str | None:
         """Return the kind of the device; None for unimportant ones and virtual functions."""
-        kind = KINDS.get(self._code(folder, fields)[:6])
+        code = self._code(folder, fields)
+        kind = KINDS.get(code[:6])
         if kind is None or (folder / "physfn").exists():
             return None
-        if kind == "gpu" and self._vendor(folder.name, fields) in CONSOLES:
-            return None
+        if code.startswith(DISPLAY):
+            vendor = self._vendor(folder.name, fields)
+            return kind if vendor is None or vendor in GRAPHICS_MAKERS else None
         return kind
 
     def _code(self, folder: Path, fields: FieldReader) -> str:

@@ -88,7 +88,12 @@ def test_a_gpu_is_told_by_its_driver(
         ("0x020000", "0x8086", "network"),
         ("0x020700", "0x15b3", "network"),
         ("0x010802", "0x144d", "nvme"),
+        ("0x038000", "0x8086", "gpu"),
+        ("0x120000", "0x19e5", "gpu"),
         ("0x030000", "0x1a03", None),
+        ("0x030000", "0x19e5", None),
+        ("0x030000", "0x1d0f", None),
+        ("0x038000", "0x1af4", None),
         ("0x010601", "0x8086", None),
         ("garbage", "", None),
     ],
@@ -96,7 +101,7 @@ def test_a_gpu_is_told_by_its_driver(
 def test_the_class_tells_what_matters(
     node: SmallNode, code: str, vendor: str, kind: str | None
 ) -> None:
-    """The screen of a management controller is no GPU."""
+    """The screen of a management controller (also Huawei's) or a virtual machine is no GPU."""
     card(node, **{"class": code, "vendor": vendor})
     if kind is None:
         with pytest.raises(SourceAbsent):

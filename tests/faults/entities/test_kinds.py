@@ -122,14 +122,16 @@ def test_what_is_read_between_two_collections_is_judged_at_its_own_time() -> Non
     assert (scene.now, scene.wall) == (1007.0, 5e8 + 7)
 
 
-def test_graphics_of_a_processor_are_not_missed() -> None:
-    """A GPU counts on the bus where it should answer: not one whose driver nobody reads."""
+def test_accelerators_that_nobody_reads_are_not_missed() -> None:
+    """A GPU counts on the bus where it should answer: no graphics of a processor, NPU or FPGA."""
     bus = Pcie(
         (
-            PcieDevice("0000:00:02.0", "gpu", driver="i915"),
-            PcieDevice("0000:3b:00.0", "gpu", driver="nvidia"),
+            PcieDevice("0000:00:02.0", "gpu", driver="i915", vendor="0x8086"),
+            PcieDevice("0000:00:0b.0", "gpu", driver="intel_vpu", vendor="0x8086"),
+            PcieDevice("0000:3b:00.0", "gpu", driver="nvidia", vendor="0x10de"),
             PcieDevice("0000:5e:00.0", "gpu"),
-            PcieDevice("0000:83:00.0", "gpu", driver="amdgpu"),
+            PcieDevice("0000:61:00.0", "gpu", driver="xocl", vendor="0x10ee"),
+            PcieDevice("0000:83:00.0", "gpu", driver="amdgpu", vendor="0x1002"),
             PcieDevice("0000:a3:00.0", "gpu", driver="vfio-pci"),
         )
     )
