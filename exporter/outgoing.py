@@ -17,6 +17,8 @@ bring_back()
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
 MAX_FILE_BYTES = 1024 * 1024
 LONGEST_PAUSE_SECS = 300.0
+LONGEST_WISH_SECS, LONGEST_WISH_DIGITS = 3600.0, 9
+"""So long a receiver may ask to be left alone."""
 
 
 class RequestFailed(Exception):
@@ -30,6 +32,7 @@ class Repeated(ABC):
         self._interval_secs = interval_secs
         self._failures = 0
         self._complaint = ""
+        self._wished_secs = 0.0  # the pause that the last reply asked for
 
     async def run(self) -> None:
         """Take steps for ever."""
@@ -44,7 +47,7 @@ class Repeated(ABC):
     def pause_secs(self) -> float:
         """Return the seconds until the next step."""
         doubled = self._interval_secs * 2.0 ** min(self._failures, 16)
-        return min(doubled, max(LONGEST_PAUSE_SECS, self._interval_secs))
+        return max(self._wished_secs, min(doubled, max(LONGEST_PAUSE_SECS, self._interval_secs)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A status with its words, and the content."""
+    """A status with its words, the content, and the pause in seconds that it asks for."""
 
     status: int
     reason: str
     body: bytes
+    retry_after_secs: float = 0.0
 
     @property
     def is_ok(self) -> bool:
@@ -93,13 +97,20 @@ async def send(request: Request, who: str, secs: float) -> Reply:
                 body += part
                 if len(body) > MAX_ANSWER_BYTES:
                     raise RequestFailed(f"{who} answered with too much")
-            return Reply(answer.status, answer.reason or "", body)
+            wished_secs = _seconds_in(answer.headers.get("Retry-After", ""))
+            return Reply(answer.status, answer.reason or "", body, wished_secs)
     except (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError) as error:
         raise RequestFailed(f"{who} cannot be asked: {type(error).__name__}") from error
     except RuntimeError as error:  # names are resolved in threads
         if not is_thread_limit(error):
             raise
         raise RequestFailed(f"{who} cannot be asked: {NO_THREAD}") from error
+
+
+def _seconds_in(word: str) -> float:
+    """Return the seconds of a Retry-After, at most an hour; 0 for a date, or without one."""
+    is_number = word.isascii() and word.isdigit() and len(word) <= LONGEST_WISH_DIGITS
+    return min(float(word), LONGEST_WISH_SECS) if is_number else 0.0
 
 
 def content(key: str, name: str) -> str:

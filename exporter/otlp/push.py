@@ -66,9 +66,12 @@ class Pusher(Repeated):
         shown = self._shown()
         if shown is None:
             return
+        self._wished_secs = 0.0
         try:
             request = await self._call(lambda: self._request(shown))
-            refused = _refused(await send(request, "the receiver", self._settings.timeout_secs))
+            reply = await send(request, "the receiver", self._settings.timeout_secs)
+            self._wished_secs = reply.retry_after_secs
+            refused = _refused(reply)
         except RequestFailed as error:
             self.pushes["failed"] += 1
             self._failures += 1

@@ -172,6 +172,22 @@ async def test_a_refusal_is_one_sentence(
     assert pusher.pause_secs() == 15
 
 
+@pytest.mark.parametrize(
+    ("wish", "pause_secs"),
+    [("600", 600), ("7", 30), ("999999", 3600), ("Fri, 31 Dec 2027 23:59:59 GMT", 30), ("²", 30)],
+)
+async def test_a_receiver_may_ask_for_a_pause(wish: str, pause_secs: float) -> None:
+    """The longer one of its pause and ours is kept, for one push, and an hour at most."""
+    with receiving() as receiver:
+        pusher = _pusher(receiver)
+        receiver.status, receiver.headers = 429, {"Retry-After": wish}
+        await pusher.step()
+        assert pusher.pause_secs() == pause_secs
+        receiver.status, receiver.headers = 200, {}
+        await pusher.step()
+    assert pusher.pause_secs() == 15
+
+
 async def test_what_is_rejected_in_part_is_said(caplog: pytest.LogCaptureFixture) -> None:
     """The rest has arrived: the push counts as accepted."""
     with receiving() as receiver:
