@@ -11,6 +11,8 @@ from exporter.record import dataclass
 
 MAX_REMEMBERED = 5_000
 """Processes whose job is remembered; the one first seen goes first."""
+KEPT_PID_SECS = 3600.0
+"""How long an ended process is known by its pid, which the kernel gives to another one."""
 
 CRASHES = frozenset({"segfault", "process_trap"})
 _GPU_LIBRARY = re.compile(r"lib(?:nccl|cuda|cudart|cublas|cudnn)")
@@ -18,13 +20,14 @@ _GPU_LIBRARY = re.compile(r"lib(?:nccl|cuda|cudart|cublas|cudnn)")
 
 @dataclass(slots=True)
 class GpuJobs:
-    """Remembers the job of each process on a GPU, by pid, also after its end.
+    """Remembers the job of each process on a GPU, by pid, also for an hour after its end.
 
     A process that ended before it was seen is of the job that has or had a process of its name: a
     program that fails at each start is no second job.
     """
 
     _clients: dict[int, GpuClient] = field(default_factory=dict)
+    _seen: dict[int, float] = field(default_factory=dict)  # boot time of the last look, by pid
     _jobs: dict[str, str] = field(default_factory=dict)  # by the name in an Xid, of a thread too
 
     def see(self, snapshot: Snapshot) -> None:
@@ -32,8 +35,10 @@ class GpuJobs:
         workloads = snapshot.reading(Workloads)
         for client in workloads.clients if workloads else ():
             self._clients[client.pid] = client
+            self._seen[client.pid] = snapshot.taken_boottime
         while len(self._clients) > MAX_REMEMBERED:
-            del self._clients[next(iter(self._clients))]
+            forgotten = next(iter(self._clients))
+            del self._clients[forgotten], self._seen[forgotten]
 
     def interpret(self, event: Event) -> Event:
         """Return the event with the `job` of its process; a crash also with `on_gpu`."""
@@ -41,7 +46,7 @@ class GpuJobs:
         if event.kind != "xid" and event.kind not in CRASHES:
             return event
         pid = event.fields.get("pid", "")
-        client = self._clients.get(int(pid)) if pid.isdecimal() else None
+        client = self._of_pid(int(pid), event.boottime) if pid.isdecimal() else None
         if event.kind == "xid" and pid.isdecimal():
             name = event.fields.get("name", "")
             client = client or self._namesake(name)
@@ -58,6 +63,11 @@ class GpuJobs:
         if not added:
             return event
         return replace(event, fields=MappingProxyType({**event.fields, **added}))
+
+    def _of_pid(self, pid: int, boottime: float) -> GpuClient | None:
+        """Return the process that had this pid at this boot time; None without one."""
+        is_late = boottime - self._seen.get(pid, 0.0) > KEPT_PID_SECS
+        return None if is_late else self._clients.get(pid)
 
     def _namesake(self, name: str) -> GpuClient | None:
         """Return the newest known process of this name; None without one or a name."""

@@ -32,6 +32,17 @@ def test_a_job_stays_the_same_under_new_pids() -> None:
     assert named == ["ml/trainer-0/main"] * 2
 
 
+def test_a_pid_that_is_used_again_is_of_another_process() -> None:
+    """Hours after the end of a process its pid says nothing of a job, or of a GPU."""
+    known = jobs(GpuClient(7, (), name="train", workload=Workload("ml", "trainer-0", "main")))
+    in_time = event("xid", 3600.0, code="31", pid="7")
+    assert known.interpret(in_time).fields["job"] == "ml/trainer-0/main"
+    late = event("xid", 3601.0, code="31", pid="7", name="infer")
+    assert known.interpret(late).fields["job"] == "infer"
+    crash = event("segfault", 3601.0, PROCESS, pid="7")
+    assert known.interpret(crash).fields["on_gpu"] == "no"
+
+
 def test_without_a_workload_the_program_is_the_job() -> None:
     """On a node without containers it is the name that stays; nothing is made up without one."""
     assert (
