@@ -117,10 +117,13 @@ def parse_state(stat: str) -> str | None:
 
 
 def parse_threads(loadavg: str) -> int | None:
-    """Parse the number of threads: behind the stroke in `0.10 0.20 0.30 2/812 4711`."""
+    """Parse the number of threads: behind the stroke in `0.10 0.20 0.30 2/812 4711`.
+
+    None for 0, which gVisor says: it does not count them.
+    """
     words = loadavg.split()
     counts = words[3] if len(words) > 3 else ""  # noqa: PLR2004 - the fourth word
-    return parse_counter(counts.partition("/")[2])
+    return parse_counter(counts.partition("/")[2]) or None
 
 
 def parse_file_nr(text: str) -> tuple[int | None, int | None]:

@@ -81,7 +81,10 @@ def test_a_cut_stat_has_no_state(text: str) -> None:
     assert parse_state(text) is None
 
 
-@pytest.mark.parametrize("text", ["", "0.1 0.2 0.3", "0.1 0.2 0.3 2812 4", "0.1 0.2 0.3 2/x 4"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "0.1 0.2 0.3", "0.1 0.2 0.3 2812 4", "0.1 0.2 0.3 2/x 4", "0.00 0.00 0.00 0/0 0\n"],
+)
 def test_garbage_has_no_threads(text: str) -> None:
     """Never zero."""
     assert parse_threads(text) is None
