@@ -19,12 +19,15 @@ MAX_STAT_BYTES = 4096
 MAX_CGROUP_BYTES = 65536
 MAX_WORD_BYTES = 256
 WAITING = "uninterruptible"
+STOPPED = "stopped"
+FROZEN_IN = "__refrigerator"
+"""Where a process waits that the freezer of cgroup v1 holds; kernel/freezer.c. Its state is D."""
 STATES = {
     "R": "running",
     "S": "sleeping",
     "D": WAITING,
-    "T": "stopped",
-    "t": "stopped",
+    "T": STOPPED,
+    "t": STOPPED,
     "Z": "zombie",
     "X": "zombie",
     "I": "idle",
@@ -93,15 +96,16 @@ class ProcessReader:
         if owned is None:
             return None
         delay = stat.io_delay_ticks
+        channel = _wait_channel(folder) if stat.state == WAITING else None
         return ProcessFacts(
             pid=pid,
             name=stat.name,
-            state=stat.state,
+            state=STOPPED if channel == FROZEN_IN else stat.state,
             started_boottime=started / self._ticks_per_sec,
             io_delay_secs=None if delay is None else delay / self._ticks_per_sec,
             owner=owned[0],
             uid=owned[1],
-            wait_channel=_wait_channel(folder) if stat.state == WAITING else None,
+            wait_channel=channel,
             cpu_secs=stat.cpu_ticks / self._ticks_per_sec,
         )
 

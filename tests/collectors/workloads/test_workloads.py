@@ -413,6 +413,14 @@ async def test_memory_of_a_pod_that_is_gone_is_an_orphan(tree: NodeTree) -> None
     assert workloads.reason == "pod_unknown"
 
 
+async def test_a_process_that_a_freezer_holds_is_stopped(tree: NodeTree) -> None:
+    """The freezer of cgroup v1 (`docker pause`) shows D, and no storage is waited for."""
+    tree.process(10, f"0::/kubepods/pod{UID}/{CID}", state="D")
+    (tree.proc / "10/wchan").write_text("__refrigerator")
+    (client,) = (await Node(tree).read(_gpu(_process(10)))).clients
+    assert (client.state, client.waits_since_boottime) == ("stopped", None)
+
+
 async def test_a_process_that_waits_is_seen_to_wait(tree: NodeTree) -> None:
     """Uninterruptible sleep counts from the first of consecutive looks."""
     node = Node(tree, users=True)
