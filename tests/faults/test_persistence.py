@@ -106,14 +106,6 @@ def test_what_was_better_before_the_restart_is_kept(tmp_path: Path) -> None:
     assert active(after.evaluate(scene(215, gpu(up=True)))) == []
 
 
-def test_another_boot_begins_anew(tmp_path: Path) -> None:
-    """A reboot ends what a reboot repairs."""
-    before = judge(tmp_path, LOST)
-    before.evaluate(scene(100, gpu(up=False), events=[xid(79, 99.0)]))
-    assert restarted(tmp_path, kept_by(before), "another boot") is None
-    assert restarted(tmp_path, kept_by(before), "") is None
-
-
 @pytest.mark.parametrize(
     "change",
     [

@@ -56,14 +56,6 @@ def test_what_was_made_is_kept_while_what_it_was_made_of_is_the_same() -> None:
     assert calls == 3 * ["made"]
 
 
-def test_what_was_made_with_the_time_is_made_anew() -> None:
-    """A field that is read counts like a reading."""
-    kept = Kept()
-    assert kept.made(lambda it: [it.taken_boottime], FIRST) == (100.0,)
-    make = lambda it: [it.taken_boottime]  # noqa: E731 - the same function twice
-    assert [kept.made(make, each) for each in (FIRST, _later())] == [(100.0,), (115.0,)]
-
-
 def test_what_is_read_later_is_that_of_now() -> None:
     """Fields are read when a rule asks for them: then the last snapshot may be another one."""
     watched = Watched(FIRST)

@@ -1,7 +1,5 @@
 """Whom a cgroup belongs to, in the layouts of all drivers and runtimes."""
 
-import random
-import re
 from pathlib import Path
 
 import pytest
@@ -178,15 +176,3 @@ def test_a_job_of_v1_wins_over_the_unit_that_started_it(daemon: str, *, job_is_f
     lines = ["9:devices:/slurm/uid_1000/job_1009/step_0/task_0", f"8:pids:/{daemon}"]
     text = "\n".join(lines if job_is_first else reversed(lines))
     assert parse_cgroup(text) == CgroupOwner(unit="slurm/job_1009")
-
-
-def test_no_text_breaks_the_parser() -> None:
-    """Ten thousand damaged lines give an owner or nobody, never an exception."""
-    chance = random.Random(7)  # noqa: S311 - repeatable, not secret
-    lines = [text for text, _ in LAYOUTS.values() if text]
-    for _ in range(10_000):
-        line = list(chance.choice(lines))
-        for _ in range(chance.randrange(1, 6)):
-            line[chance.randrange(len(line))] = chance.choice("/:-._\\x\u20ac0af\n ")
-        owner = parse_cgroup("".join(line)[: chance.randrange(1, 300)])
-        assert owner.pod_uid is None or re.fullmatch(r"[0-9a-f-]{32,36}", owner.pod_uid)

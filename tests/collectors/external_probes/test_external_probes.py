@@ -118,14 +118,6 @@ async def test_an_event_wakes_the_collector(stage: Stage) -> None:
     assert reading.events[0].raw == "broken"
 
 
-async def test_a_probe_that_ends_is_started_again(stage: Stage) -> None:
-    """With back-off, and counted; its neighbour does not notice."""
-    stage.start("exit 1", f"echo '{GOOD}'; sleep 1000")
-    reading = await stage.until(lambda p: p.restarts >= 1)
-    assert not reading.probes[0].up
-    assert (await stage.until(lambda _: True)).probes[1].restarts == 0
-
-
 async def test_a_flood_waits_at_its_full_pipe(stage: Stage) -> None:
     """Within one second only so much is read: the flood costs the probe, not the exporter."""
     stage.start("yes '{}'", "yes x >&2", f"echo '{GOOD}'; sleep 1000")

@@ -123,12 +123,6 @@ async def test_failures_of_the_driver(way: Asked, code: int, word: str) -> None:
     assert len((await way.ask()).gpus) == 2
 
 
-async def test_no_gpu_is_no_failure_to_read(way: Asked) -> None:
-    """A driver without a GPU says so."""
-    way.say("count = 0")
-    assert await way.reason() == "no_devices"
-
-
 FOUR = ("count = 4", *CARDS[1:])
 BOUND = tuple(f"0000:0{place}:00.0" for place in range(4))
 HANDLE_ERRORS = {
@@ -198,14 +192,6 @@ async def test_mig_devices_are_named_once(way: Asked) -> None:
     assert [run.arguments[1] for run in way.smi.runs()] == ["-q", "-L", "-q"]
 
 
-async def test_a_hang_ends_at_the_deadline(way: Asked, children: Children) -> None:
-    """With nothing printed the reason is `timeout`, and no child is left."""
-    way.say(*CARDS, "smi = hang")
-    way.within(0.5)
-    assert await way.reason() == "timeout"
-    assert not children.pids
-
-
 async def test_a_drip_does_not_extend_the_deadline(way: Asked, children: Children) -> None:
     """One byte now and then is no answer: it ends when a hang would."""
     way.say(*CARDS, "smi.drip = 50")
@@ -240,15 +226,6 @@ def test_of_a_flood_of_errors_the_beginning_is_read() -> None:
     run = Run(Finished(None, b"", lost + b"y\n" * 2**21, "flood"), SmiDocument())
     assert [found.reason for found in failed_handles(run.text)] == ["gpu_lost"]
     assert len(run.text) < 100_000
-
-
-@pytest.mark.parametrize("fault", ["child 1000", "detached 1000"])
-async def test_a_child_that_keeps_the_pipe_open_is_not_waited_for(way: Asked, fault: str) -> None:
-    """The program has ended: what its own child holds open does not matter."""
-    way.say(*CARDS, f"smi = {fault}")
-    way.within(8)
-    assert len((await way.ask()).gpus) == 2
-    assert way.took_secs < 10
 
 
 @pytest.mark.parametrize("fault", ["child 1000", "detached 1000"])
@@ -315,18 +292,6 @@ async def test_garbage(way: Asked, tmp_path: Path) -> None:
     (tmp_path / "garbage").write_bytes(os.urandom(65536) + b"\n, , , \n<gpu>1</gpu>\n")
     way.say(f"smi.1 = print_file {tmp_path / 'garbage'}", "smi.2 = exit 0")
     assert await way.reason() == "garbage"
-
-
-async def test_names_and_numbers_of_all_kinds(way: Asked) -> None:
-    """Tags in names, decimal commas and bytes that are no UTF-8."""
-    way.say(
-        *CARDS,
-        "device.0.name = hex 41ff2c203c62",
-        "smi.power.draw = 71,25 W",
-        "smi.serial = [Unknown Error]",
-    )
-    gpu = (await way.ask()).gpus[0]
-    assert (gpu.name, gpu.power_draw_watts, gpu.serial) == ("A\ufffd, <b", 71.25, None)
 
 
 async def test_a_program_that_is_not_there(way: Asked, tmp_path: Path) -> None:

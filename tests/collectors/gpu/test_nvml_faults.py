@@ -317,17 +317,10 @@ async def test_a_board_that_has_an_unknown_error_somewhere_works(way: Asked, key
     )
 
 
-async def test_a_gpu_that_is_lost_in_the_middle_of_a_pass(way: Asked) -> None:
-    """It is a problem with its UUID, not a GPU with half of its values."""
-    way.say(*CARDS, "device.1.power = error 15")
-    answer = await way.ask()
-    assert [gpu.uuid for gpu in answer.gpus] == ["GPU-0"]
-    assert [(p.uuid, p.index, p.reason) for p in answer.problems] == [("GPU-1", 1, "gpu_lost")]
-
-
-async def test_a_lost_gpu_that_gives_another_index(way: Asked) -> None:
-    """GPUs that are numbered anew in the middle of a pass do not end the probe."""
-    way.say(*CARDS, "device.1.index = 4", "device.1.power = error 15")
+@pytest.mark.parametrize("index", [1, 4])
+async def test_a_gpu_that_is_lost_in_the_middle_of_a_pass(way: Asked, index: int) -> None:
+    """It is a problem with its UUID, not a GPU with half of its values; also numbered anew."""
+    way.say(*CARDS, f"device.1.index = {index}", "device.1.power = error 15")
     answer = await way.ask()
     assert [gpu.uuid for gpu in answer.gpus] == ["GPU-0"]
     assert [(p.uuid, p.reason) for p in answer.problems] == [("GPU-1", "gpu_lost")]

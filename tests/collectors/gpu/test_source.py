@@ -159,25 +159,6 @@ async def test_the_cache_serves_the_last_good_reading_and_no_longer(marker: Path
 
 
 @in_virtual_time
-async def test_one_lost_gpu_costs_that_gpu(marker: Path) -> None:
-    """Seven are fresh, the eighth is down with its reason, and comes back."""
-    all_eight = [card(index) for index in range(8)]
-    problem = GpuProblem("gpu_lost", uuid="GPU-3", index=3)
-    nvml = ScriptedBackend(
-        answers(*all_eight),
-        answers(*(c for c in all_eight if c.index != 3), problems=(problem,)),
-        answers(*all_eight),
-    )
-    node = Node(nvml, None, marker)
-    _, lost, back = [await node.read_at(moment) for moment in (0, 15, 30)]
-    assert [state.up for state in lost.states] == [True] * 3 + [False] + [True] * 4
-    assert (lost.states[3].reason, lost.states[3].stale) == ("gpu_lost", True)
-    assert not any(state.stale for state in lost.states if state.up)
-    assert lost.backend.nvml_up
-    assert all(state.up and not state.stale for state in back.states)
-
-
-@in_virtual_time
 async def test_a_gpu_that_is_no_longer_listed_is_not_forgotten(marker: Path) -> None:
     """It is down until it returns, not gone as if it had never been there."""
     node = Node(ScriptedBackend(answers(card(0), card(1)), answers(card(0))), None, marker)

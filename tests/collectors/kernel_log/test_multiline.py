@@ -60,36 +60,12 @@ def test_a_line_joins_what_is_about_the_same_thing() -> None:
     ]
 
 
-def test_what_a_message_has_once_begins_the_next() -> None:
-    """A second line with the same answer is of another message."""
-    lines = [match(Role.JOIN, pci="a", layer="x") for _ in range(2)]
-    found = said((1.0, start()), *((1.0, line) for line in lines))
-    assert [count for _, count in found] == [2, 1]
-
-
-def test_a_continuation_says_nothing_alone() -> None:
-    """Its first line was lost, or was not believed."""
-    line = match(Role.CONTINUATION, pci="a")
-    assert said((1.0, line)) == []
-    assert said((1.0, start()), (1.0, match(Role.CONTINUATION, pci="b"))) == [({"pci": "a"}, 1)]
-
-
-def test_a_first_line_ends_the_message_before_it() -> None:
-    """Also when it is about the same thing."""
-    assert [lines for _, lines in said((1.0, start()), (1.0, start()))] == [1, 1]
-
-
 @pytest.mark.parametrize("role", [Role.WHOLE, Role.ENDED, Role.DROPPED])
 def test_a_whole_line_leaves_an_open_message_open(role: Role) -> None:
     """It is a message at once; messages of another kind wait for their own lines."""
     whole = match(role, pci="b")
     joined = match(Role.JOIN, pci="a", layer="x")
     assert [lines for _, lines in said((1.0, start()), (1.0, whole), (1.0, joined))] == [1, 2]
-
-
-def test_a_message_that_never_says_what_it_needs_is_none() -> None:
-    """Half of one is no evidence."""
-    assert said((1.0, match(Role.START))) == []
 
 
 def test_names_of_error_bits_are_listed_up_to_eight() -> None:

@@ -40,35 +40,6 @@ def test_for_drills_records_of_programs_are_believed() -> None:
     assert not taker.counters.rejected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        (
-            "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),"
-            "cpuset=/NVRM: Xid (PCI:0000:3b:00): 79, x,mems_allowed=0,"
-            "oom_memcg=/a,task_memcg=/a,task=NVRM: Xid (PCI:,pid=1,uid=0"
-        ),
-        "NVRM: Xid (PCI: invoked oom-killer: gfp_mask=0x0, order=0, oom_score_adj=985",
-        (
-            "NVRM: Xid (PCI:[4711]: segfault at 18 ip 00007f sp 00007f error 4 in "
-            "NVRM: Xid (PCI:0000:3b:00): 79, gone[7f12a9e00000+8a00000]"
-        ),
-        (
-            "a[4711]: segfault at 18 ip 00007f sp 00007f error 4 in \n"
-            "NVRM: Xid (PCI:0000:3b:00): 79, gone[7f12a9e00000+8a00000]"
-        ),
-        'audit: type=1400 comm="NVRM: Xid (PCI:0000:3b:00): 79, gone"',
-        "INFO: task NVRM: Xid (PCI::4711 blocked for more than 122 seconds.",
-    ],
-)
-def test_a_name_cannot_forge_an_xid(text: str) -> None:
-    """Names of processes, groups and files are no lines of the driver."""
-    taker = pipeline()
-    taker.take(record(text))
-    taker.settle()
-    assert "xid" not in taker.counters.kinds
-
-
 def test_gaps_in_the_sequence_are_lost_records() -> None:
     """Each missing number is one record; a sequence that starts again is no loss."""
     taker = pipeline()
@@ -123,17 +94,6 @@ def test_the_raw_line_is_kept_up_to_512_bytes() -> None:
     (event,) = taker.counters.ring.events()
     assert len(event.raw.encode()) <= 512
     assert "\x1b" not in event.raw
-
-
-def test_after_a_suspension_new_records_have_the_right_time() -> None:
-    """The clock of prints stands still in suspension; a record that just appeared sets it right."""
-    taker = pipeline()
-    taker.take(record(XID, stamp=1_000.0))
-    taker.caught_up()
-    taker.take(record(XID, stamp=1_001.0))
-    first, second = taker.counters.ring.events()
-    assert first.boottime == 1_000.0
-    assert second.boottime == BOOTTIME
 
 
 def test_a_clock_that_was_set_right_is_left_alone_until_it_is_off_again() -> None:

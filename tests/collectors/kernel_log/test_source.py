@@ -24,7 +24,6 @@ from tests.fakes.virtual_time import run_virtually
 T = TypeVar("T")
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
 DECISION = "oom-kill:constraint=CONSTRAINT_NONE,x,task=a,pid=7,uid=0"
-KILL = "Out of memory: Killed process 7 (a) total-vm:1kB, anon-rss:2kB, file-rss:0kB"
 
 
 def refused(_action: int, _size: int) -> bytes:
@@ -129,22 +128,6 @@ async def test_what_is_there_is_read_and_what_comes_wakes_the_collector(node: No
     assert node.wakes == 1  # it is asked for once
     log = await reading_of(source)
     assert (log.kinds, log.source, log.reason) == ((("xid", 2),), "kmsg", "ok")
-    await source.close()
-
-
-@on_node
-async def test_a_message_of_several_lines_is_published_when_nothing_follows(node: Node) -> None:
-    """A decision waits a fifth of a second for its kill, and not longer."""
-    source = node.source()
-    await source.read()
-    node.print(DECISION, 1)
-    await asyncio.sleep(0.15)
-    assert node.wakes == 0
-    await asyncio.sleep(0.2)
-    assert node.wakes == 1
-    node.print(KILL, 1)
-    await asyncio.sleep(0.5)
-    assert (await reading_of(source)).kinds == (("oom_kill", 1),)
     await source.close()
 
 
@@ -312,22 +295,6 @@ def test_a_device_that_breaks_fails_the_source_and_may_recover(
 
     on_node(scenario)(tmp_path)
     assert not caplog.records
-
-
-@on_node
-async def test_a_flood_takes_turns_without_pauses(node: Node) -> None:
-    """A turn reads a bounded number of records; while there is more, the next follows at once."""
-    source = node.source()
-    await source.read()
-    for sequence in range(1, 601):
-        node.print(XID, sequence)
-    for _ in range(1000):
-        if (await reading_of(source)).kinds == (("xid", 600),):
-            break
-        await asyncio.sleep(0.01)
-    assert (await reading_of(source)).kinds == (("xid", 600),)
-    assert node.wakes >= 2
-    await source.close()
 
 
 @on_node

@@ -96,14 +96,6 @@ def test_garbage_has_no_files(text: str) -> None:
     assert parse_file_nr(text) == (None, None)
 
 
-def test_without_files_the_sources_are_absent(node: SmallNode) -> None:
-    """Neither numbers nor processes."""
-    with pytest.raises(SourceAbsent):
-        ProcessCountsReader(node.proc).read()
-    with pytest.raises(SourceAbsent, match="no processes"):
-        ProcessStatesReader(node.proc).read()
-
-
 def test_processes_of_a_pod_are_not_those_of_the_node(node: SmallNode) -> None:
     """Nor are the exporter's own where hidepid hides the others."""
     for pid, name in ((1, "hw-exporter"), (2, "sh"), (3, "python3")):

@@ -80,21 +80,6 @@ def test_token_files_are_checked(tmp_path: Path, content: bytes, sentence: str) 
     assert "blank in" not in said
 
 
-def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
-    """The message names key, file and reason."""
-    missing = str(tmp_path / "none")
-    pair = Authority(tmp_path).sign("server")
-    wanted = f"{missing}: cannot be read: No such file or directory"
-    assert _refusal(auth=AuthConfig(bearer_token_file=missing)).endswith(wanted)
-    assert _refusal(TlsConfig(cert_file=missing)) == f"server.tls.cert_file: {wanted}"
-    found = _refusal(TlsConfig(cert_file=str(pair.cert), key_file=missing))
-    assert found == f"server.tls.key_file: {wanted}"
-    found = _refusal(
-        TlsConfig(cert_file=str(pair.cert), key_file=str(pair.key), client_ca_file=missing)
-    )
-    assert found == f"server.tls.client_ca_file: {wanted}"
-
-
 def test_certificates_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     """No certificate, another key, an encrypted key, no authorities: one sentence each."""
     authority = Authority(tmp_path)
