@@ -1,5 +1,8 @@
 """What is read from the texts of nvidia-smi, and what is not."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from exporter.collectors.gpu.backend import GpuAnswer
@@ -10,8 +13,10 @@ from exporter.collectors.gpu.smi.output import (
     reason_of_failure,
 )
 from exporter.collectors.gpu.values import Gpu
+from exporter.toml import tomllib
 from tests.collectors.gpu.smi_documents import gpu_xml, log_xml, read
 
+FAILURES = tomllib.loads(Path(__file__).with_name("smi_failures.toml").read_text("utf-8"))
 ABSENT = (
     "[N/A]",
     "N/A",
@@ -188,25 +193,14 @@ def test_a_process_without_a_pid_means_that_they_cannot_be_seen(pid: str) -> Non
 
 
 LOST = "Unable to determine the device handle for GPU"
-SENTENCES: list[tuple[str, int | None, str | None, str]] = [
-    ("1: 0000:0A:00.0: GPU is lost.  Reboot the system", 1, "0000:0a:00.0", "gpu_lost"),
-    (" 0000:0A:00.0: Unknown Error", None, "0000:0a:00.0", "unknown_error"),
-    ("3: Unknown Error", 3, None, "unknown_error"),
-    ("0000:CA:00.0: GPU is lost.", None, "0000:ca:00.0", "gpu_lost"),
-    ("2: 0000:0B:00.0: Insufficient External Power", 2, "0000:0b:00.0", "insufficient_power"),
-    ("2: 0000:0B:00.0: Insufficient Permissions", 2, "0000:0b:00.0", "no_permission"),
-    ("2: 0000:0B:00.0: GPU requires reset", 2, "0000:0b:00.0", "reset_required"),
-    ("2: 0000:0B:00.0: Interrupt request issue", 2, "0000:0b:00.0", "irq_issue"),
-]  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "index", "bus", "reason"), SENTENCES)
-def test_a_gpu_that_cannot_be_opened_is_named_with_the_drivers_reason(
-    line: str, index: int | None, bus: str | None, reason: str
-) -> None:
+@pytest.mark.parametrize("row", FAILURES["lost"], ids=lambda row: row["says"])
+def test_a_gpu_that_cannot_be_opened_is_named_with_the_drivers_reason(row: dict[str, Any]) -> None:
     """By place or address; not every failing handle is a lost GPU."""
-    told = [(p.index, p.pci_bus_id, p.reason) for p in failed_handles(f"x\n{LOST}{line}\n")]
-    assert told == [(index, bus, reason)]
+    found = failed_handles(f"x\n{LOST}{row['says']}\n")
+    told = [(p.index, p.pci_bus_id, p.reason) for p in found]
+    assert told == [(row.get("index"), row.get("bus"), row["reason"])]
 
 
 def test_sentences_without_a_gpu_name_nobody() -> None:
@@ -295,29 +289,7 @@ def test_places_of_gpus_that_were_chosen_by_address() -> None:
     assert [gpu.index for gpu in parse_document(document, indexes).gpus] == [1, 7]
 
 
-REASONS = [
-    (0, "", None),
-    (14, "WARNING: infoROM is corrupted at gpu 0000:0A:00.0", None),
-    (1, "", "unknown_error"),
-    (2, "Invalid combination of input arguments.", "invalid_argument"),
-    (4, "", "no_permission"),
-    (6, "No devices were found", "no_devices"),
-    (255, "No devices were found", "no_devices"),
-    (8, "", "insufficient_power"),
-    (9, "couldn't communicate with the NVIDIA driver", "driver_not_loaded"),
-    (12, "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system", "no_library"),
-    (15, "GPU is lost", "gpu_lost"),
-    (18, "", "version_mismatch"),
-    (255, "Failed to initialize NVML: Driver/library version mismatch", "version_mismatch"),
-    (255, "Failed to initialize NVML: GPU access blocked by the operating system",
-     "blocked_by_system"),
-    (127, "", "no_program"),
-    (255, "", "unknown_error"),
-    (-11, "", "crashed"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("code", "text", "reason"), REASONS)
-def test_failures_are_told_apart(code: int, text: str, reason: str | None) -> None:
-    """By their sentence first, by their exit code where there is none."""
-    assert reason_of_failure(code, text) == reason
+@pytest.mark.parametrize(("code", "text", "reason"), FAILURES["ended"])
+def test_failures_are_told_apart(code: int, text: str, reason: str) -> None:
+    """By their sentence first, by their exit code where there is none; a good run is none."""
+    assert reason_of_failure(code, text) == (reason or None)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,46 +16,20 @@ from exporter.collectors.gpu.values import Gpu, GpuProcess, Gpus
 from exporter.collectors.vendors.amd.metrics import Throttling, parse_metrics
 from exporter.exposition.render import Format, render
 from exporter.model.snapshot import Snapshot
+from exporter.toml import tomllib
 from tests.collectors.vendors.vendor_node import VendorNode, look, only, threads
 from tests.fakes.amd_cards import MI100, AmdNode, metrics_v1_3, metrics_v1_8, metrics_v1_9
 
 FIRST, SECOND = "0000:83:00.0", "0000:a3:00.0"
-MI100_SAYS = {
-    "uuid": "GPU-a3b0000000000001",
-    "name": "Arcturus GL-XL [Instinct MI100]",
-    "vendor": "amd",
-    "pci_bus_id": FIRST,
-    "serial": "692124000001",
-    "board_part_number": "D3431401",
-    "vbios_version": "113-D3431401-101",
-    "numa_node": 1,
-    "memory_total_bytes": 34342961152,
-    "memory_used_bytes": 6750208,
-    "memory_free_bytes": 34336210944,
-    "bar1_memory_total_bytes": 34342961152,
-    "bar1_memory_used_bytes": 6750208,
-    "utilization_percent": 37,
-    "memory_controller_utilization_percent": 12,
-    "temperature_celsius": 53,
-    "memory_temperature_celsius": 53,
-    "thermal_margin_celsius": 45,
-    "temperature_threshold_celsius": (("shutdown", 105), ("slowdown", 100), ("memory_max", 94)),
-    "power_draw_watts": 36,
-    "power_average_watts": 36,
-    "power_limit_watts": 290,
-    "power_limit_range_watts": (("min", 0), ("max", 290), ("default", 290)),
-    "clock_hertz": (("graphics", 300e6), ("memory", 1200e6)),
-    "clock_max_hertz": (("graphics", 1502e6), ("memory", 1200e6)),
-    "pcie_link_generation": 4,
-    "pcie_link_generation_max": 4,
-    "pcie_link_width": 16,
-    "pcie_link_width_max": 16,
-    "pcie_replays_total": 0,
-    "ecc_enabled": True,
-    "ecc_errors_total": (("corrected", "volatile", 4), ("uncorrected", "volatile", 0)),
-    "retired_pages_total": (("uncorrected", 2),),
-    "retired_pages_pending": False,
-}
+RECORDED = tomllib.loads(Path(__file__).with_name("mi100.toml").read_text("utf-8"))
+
+
+def in_rows(value: Any) -> Any:
+    """A value as a field of a GPU has it, whose rows are tuples."""
+    return tuple(map(in_rows, value)) if isinstance(value, list) else value
+
+
+MI100_SAYS: dict[str, Any] = {name: in_rows(value) for name, value in RECORDED.items()}
 
 
 @pytest.fixture
