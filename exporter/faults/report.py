@@ -69,6 +69,7 @@ class ReportBuilder:
         self._ended: dict[Place, Change] = {}
         self._subjects = SubjectIndex(traits.hw_types)
         self._affected_by: dict[tuple[Key, tuple[Edge, ...]], tuple[Subject, ...]] = {}
+        self._named: tuple[Subject, ...] = ()  # of all components
         self._graph: Graph | None = None  # of which these are
         self._steps = KeptSteps()
         self._kinds_seen = {"process", "workload"}
@@ -124,7 +125,7 @@ class ReportBuilder:
                 ("blocked_by", blocked),
             ),
             graph=view.scene.edges,
-            subjects=tuple(map(self._subjects.of, view.entities)),
+            subjects=self._named,
             namings=self._traits.namings,
             rules=MappingProxyType(self._rules_of),
             unknown=self._by_subject(unknown),
@@ -155,6 +156,7 @@ class ReportBuilder:
         if self._subjects.take(view.by_kind, (*mentioned, *ended)) or view.graph is not self._graph:
             self._graph = view.graph
             self._affected_by.clear()
+            self._named = tuple(map(self._subjects.of, view.entities))
 
     def _faults(
         self, active: Mapping[Place, Alert], waiting: Mapping[Place, Alert], view: View
