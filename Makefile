@@ -42,8 +42,8 @@ run: $(VENV)/installed ## run the exporter on this machine
 demo: $(VENV)/installed ## run it on a simulated GPU node with incidents
 	@exec $(BIN)/hw-exporter demo --whole-node --port $(PORT)
 
-# compile each file once, not anew in each of the programs that tests start
-test unit coverage: export PYTHONDONTWRITEBYTECODE :=
+# compile each file once, not anew in each worker and in each of the programs that tests start
+test unit coverage scenes: export PYTHONDONTWRITEBYTECODE :=
 
 test: check $(VENV)/installed-reference ## every check and every test
 	$(BIN)/python -m pytest -n $(WORKERS) $(SIDE_BY_SIDE)
