@@ -45,14 +45,19 @@ class Watch:
         self._good: set[Place] = set()
         self._good_now: set[Place] = set()
         self._since: dict[Place, float] = {}
+        self._read: tuple[object, object] = (None, None)
+        self._bad: set[Place] = set()
 
     def look(self, snapshot: Snapshot, conclusions: Conclusions) -> None:
         """Take in one moment."""
         self.untrue.update(dict.fromkeys(untrue(snapshot, conclusions)))
         self.untrue.update(dict.fromkeys(unnamed(conclusions)))
         now = snapshot.taken_boottime
-        self._good_now.clear()
-        bad = set(self.bad(snapshot))
+        before, self._read = self._read, (snapshot.readings, snapshot.reports)
+        if any(new is not old for new, old in zip(self._read, before, strict=True)):
+            self._good_now.clear()
+            self._bad = set(self.bad(snapshot))
+        bad = self._bad
         ended = self._since.keys() & self._good_now
         begun = bad - self._since.keys()
         self._since = {place: self._since.get(place, now) for place in bad}
