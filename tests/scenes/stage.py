@@ -75,6 +75,7 @@ UNITS, SYSTEM_BUS = "/run/units", "/run/dbus/system_bus_socket"
 PASS_SECS = 20.0
 """Real seconds that a pass over the GPUs may take on a busy machine."""
 BOOKS: dict[str, RuleBook] = {}
+STARTED: dict[tuple[int, ...], Collectors] = {}
 
 
 def healthy_node(folder: Path, gpus: int = 8) -> HostTree:
@@ -99,6 +100,13 @@ class LoadedOnce(Collectors):
         if key not in BOOKS:
             BOOKS[key] = super().rule_book_for(config)
         return BOOKS[key]
+
+
+def loaded_once(config: Config) -> Collectors:
+    """Return the collectors of a configuration, the same for each start with these collectors."""
+    known = chosen(config)
+    kept = LoadedOnce(known.rows, known.nodes, known.all_rows)
+    return STARTED.setdefault(tuple(map(id, kept)), kept)
 
 
 class Stage:
@@ -134,8 +142,7 @@ class Stage:
         self._interval_secs = scene.interval
         self._put(DRIVER, "" if scene.gpus else None)
         config = self._config(scene, settings)
-        known = chosen(config)
-        collectors = LoadedOnce(known.rows, known.nodes, known.all_rows)
+        collectors = loaded_once(config)
         context = source_context(
             config,
             hostname="gpu-node-1",
