@@ -50,7 +50,7 @@ BOOTTIME, EPOCH = 500_000.0, 1_760_000_000.0
 GROWING = re.compile(r"\{(\d+)\}")
 """How much a counter grows from look to look."""
 
-LONG_SECS, SPARSE_SECS, SPARSE_STEPS = 120.0, 60.0, 16
+LONG_SECS, SPARSE_SECS, SPARSE_STEPS = 120.0, 60.0, 8
 """Of a longer wait only the last part is judged at each interval."""
 
 LOG_SECS = 0.25

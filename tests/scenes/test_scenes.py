@@ -31,7 +31,7 @@ SCENES = scenes()
 RULES = {rule.id: rule for rule in rule_book().rules}
 RETRIES = 20
 """Looks until a program that tries again has seen the repair."""
-FEW_LOOKS = 3
+FEW_LOOKS = 2
 """What does not change is not read again and again: after so many looks only time passes."""
 pytestmark = pytest.mark.slow
 ACT_OF = {
@@ -149,7 +149,7 @@ class Acts:
                 for _ in range(int((seen_secs + clear_secs) / self.scene.interval)):
                     await self.stage.look()
             else:
-                await self.stage.wait(seen_secs, LONG_SECS)
+                await self.stage.wait(seen_secs, SPARSE_SECS)
                 await self.stage.wait(clear_secs, SPARSE_SECS)
             if await self.now() is None:
                 return
@@ -158,9 +158,9 @@ class Acts:
     async def is_well(self) -> None:
         """Look at the node as it is before the scene, for minutes: nothing is said of it."""
         await self.stage.look()
-        if self.scene.gpus:
-            await self.stage.wait(LONG_SECS)
-        conclusions = (await self.stage.look()).conclusions
+        if self.scene.settings:  # the second look tells that what is there is learned
+            await self.stage.look()
+        conclusions = (await self.stage.wait(LONG_SECS, SPARSE_SECS)).conclusions
         if conclusions is not None and "begins" not in self.scene.cannot:
             assert [f"{it.rule}: {it.summary}" for it in conclusions.active] == []
 
