@@ -202,11 +202,8 @@ class ReportBuilder:
         """Name the faults on the way from each fault to its root; ended faults come last."""
         places = list(chosen.items())
         active = {place for place, alert in places if alert.is_active}
-        named = {  # each once: a cause may have many consequences
-            (step.cause, step.via): self._cause(*places[step.cause], step.via, view)
-            for step in steps
-            if step is not None
-        }
+        wanted = {(step.cause, step.via) for step in steps if step is not None}
+        named = {(of, via): self._cause(*places[of], via, view) for of, via in wanted}
         causes = []
         for index, (_, alert) in enumerate(places):
             path = path_to_root(index, steps)
