@@ -96,8 +96,7 @@ class App:
         self._reloading: asyncio.Task[Mapping[str, object]] | None = None
         self.needs_restart = False
         self._pages = Pages(collectors, boottime_now, self._moment, choice_of(config, collectors))
-        parts = (config, collectors, self._call, time.perf_counter, identity.node)
-        self._rule_runner = RuleRunner(*parts) if config.faults.enabled else None
+        self._collector = self._build_collector()
         self._live = LivePages(identity.version, self._installation())
         self._routes = Routes(
             identity.version,
@@ -113,7 +112,6 @@ class App:
         self._server = GuardedServer(
             self._routes.handle, limits_of(config.server), self._security.context
         )
-        self._collector = self._build_collector()
 
     def _actions(self) -> dict[str, Action]:
         return {
@@ -294,6 +292,9 @@ class App:
             known_good=KnownGood(Path(state_dir) if state_dir else None),
         )
         self._sources = [row.build(ctx) for row in self._collectors.sources_for(self._config)]
+        # Rules take a tenth of a second: sources come first, and their children start meanwhile.
+        parts = (self._config, self._collectors, self._call, time.perf_counter, self._identity.node)
+        self._rule_runner = RuleRunner(*parts) if self._config.faults.enabled else None
         return CollectionLoop(
             self._identity.node,
             self._sources,

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -105,6 +106,11 @@ class RequestProbe:
             self._backoff.reset()
             return self._answer.result()
         raise await self._give_up_on(child, deadline_secs)
+
+    def start_ahead(self) -> None:
+        """Start the child before the first request, which would wait for its imports."""
+        with suppress(ProbeFailed):  # the first request tries again
+            self._start()
 
     @property
     def may_start(self) -> bool:

@@ -117,6 +117,32 @@ async def test_one_child_answers_requests_that_are_numbered(scene: Scene) -> Non
 
 
 @story
+async def test_a_child_that_was_started_ahead_answers_the_first_request(scene: Scene) -> None:
+    """No second child is started, and nothing is asked of it before."""
+    scene.probe.start_ahead()
+    assert len(scene.children.started) == 1
+    assert scene.requests == []
+    assert (await scene.ask())["id"] == 1
+    assert (len(scene.children.started), scene.probe.restarts) == (1, 0)
+
+
+@story
+async def test_a_start_ahead_that_fails_leaves_the_start_to_the_first_request(
+    scene: Scene,
+) -> None:
+    """Nothing is raised, and the first request does not wait."""
+    prepare = scene.children._prepare
+
+    def missing(_: ScriptedChild) -> None:
+        raise OSError(errno.EAGAIN, "no more processes now")
+
+    scene.children._prepare = missing
+    scene.probe.start_ahead()
+    scene.children._prepare = prepare
+    assert (await scene.ask())["id"] == 1
+
+
+@story
 async def test_a_child_gets_a_clean_breadcrumb(scene: Scene) -> None:
     """It is told the descriptor, may use it, and finds nothing of the one before it."""
     scene.leave("nvmlInit")

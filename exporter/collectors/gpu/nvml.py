@@ -90,6 +90,10 @@ class NvmlBackend:
             await self._replace_when_of_no_use(message)
             return self._answer(message, skipped)
 
+    def start_ahead(self) -> None:
+        """Start the probe of all GPUs before it is asked."""
+        self._probe.start_ahead()
+
     @property
     def restarts(self) -> int:
         """How often the probe of all GPUs was started anew."""

@@ -175,13 +175,18 @@ class GpuSource:
 
 
 def build_gpu(ctx: SourceContext) -> GpuSource:
-    """Build the GPU source with the backends that the configuration allows."""
+    """Build the GPU source with the backends that the configuration allows.
+
+    Where a driver is loaded the probe starts now, and imports while the rules are loaded.
+    """
     config, children = ctx.config.gpu, ctx.driver_children
     limits = (config.timeout_secs, ctx.config.metrics.collect_interval_secs)
     kept_in = ctx.config.state.dir
     store = XidStore(Path(kept_in), ctx.proc, ctx.call) if kept_in else None
     events = GpuEvents(ctx.wall, ctx.boottime, store)
     nvml = build_nvml(ctx, Deadline(*limits), events.take)
+    if nvml is not None and any(map(is_there, config.driver_markers)):
+        nvml.start_ahead()
 
     def build_smi() -> Backend:
         from exporter.collectors.gpu.smi import program  # noqa: PLC0415 - not where NVML answers

@@ -8,12 +8,13 @@ import pytest
 
 from exporter.collectors.gpu.backend import BackendError, Backends, GpuAnswer, GpuProblem
 from exporter.collectors.gpu.nvidia import bound_gpus
-from exporter.collectors.gpu.source import GpuSource
+from exporter.collectors.gpu.source import GpuSource, build_gpu
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.config import Config, GpuConfig, Sources
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import in_virtual_time
+from tests.probes.scripted_children import ScriptedChildren
 
 Step = Callable[[], Awaitable[GpuAnswer]]
 
@@ -408,3 +409,20 @@ async def test_a_reading_is_as_old_as_the_begin_of_its_pass(marker: Path) -> Non
     node = Node(ScriptedBackend(answers(card(0), after_secs=3.0)), None, marker)
     await node.read_at(10.0)
     assert (await node.read_at(13.5)).states[0].read_boottime == 10.0
+
+
+@in_virtual_time
+@pytest.mark.parametrize("has_driver", [True, False])
+async def test_the_probe_starts_with_the_program_where_a_driver_is(
+    marker: Path, *, has_driver: bool
+) -> None:
+    """It does not wait for the first reading; without a driver no process is started."""
+    path = marker if has_driver else marker.with_suffix(".away")
+    children = ScriptedChildren()
+    build_gpu(
+        source_context(
+            Config(gpu=GpuConfig(driver_markers=(str(path),))),
+            driver_children=children.as_children(),
+        )
+    )
+    assert len(children.started) == has_driver
