@@ -41,14 +41,16 @@ _OPERATORS: Mapping[type, str] = {
     ast.Mult: "*",
     ast.Div: "/",
 }
-_WORDS = re.compile(
-    r"""
-      (?P<duration>\d+(?:\.\d+)?(?:ms|[smhd])\b)
-    | \d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![A-Za-z0-9_])
+_DURATION = r"\d+(?:\.\d+)?(?:ms|[smhd])\b"
+_WORD = r"""
+      \d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![A-Za-z0-9_])
     | "[^"\\\n]*" | '[^'\\\n]*'
     | [A-Za-z_][A-Za-z0-9_]*
-    | [-+*/<>()\[\],.=] | != | \s
-    """,
+    | [-+*/<>()\[\],.=\ ] | !=
+"""
+_ONE_WORD = re.compile(rf"{_DURATION} | {_WORD}", re.VERBOSE | re.ASCII)
+_PARTS = re.compile(
+    rf"(?P<duration>{_DURATION}) | (?: (?!{_DURATION}) (?: {_WORD} ) )+ | (?P<space>\s+)",
     re.VERBOSE | re.ASCII,
 )
 
@@ -74,7 +76,7 @@ class _Reader:
 
     def whole(self) -> Node:
         """Read the whole expression."""
-        text = "".join(self._words())
+        text = "".join(self._parts())
         try:
             return self._node(ast.parse(text, mode="eval").body)
         except SyntaxError as error:
@@ -86,23 +88,23 @@ class _Reader:
     def _reason(self, error: SyntaxError, position: int) -> str:
         if error.msg and "invalid syntax" not in error.msg:
             return error.msg.partition(". ")[0]
-        match = _WORDS.match(self._source, position - 1)
+        match = _ONE_WORD.match(self._source, position - 1)
         word = match[0] if match and match[0].strip() else "the end"
         return f"found {word[:40]}, which cannot stand here"
 
-    def _words(self) -> Iterator[str]:
-        """Yield the words for Python's parser, each at its position, on one line."""
+    def _parts(self) -> Iterator[str]:
+        """Yield the expression for Python's parser, each word at its position, on one line."""
         place = 0
-        while place < len(self._source):
-            match = _WORDS.match(self._source, place)
-            if match is None:
-                raise ExpressionError(place + 1, f"{self._source[place]!r} means nothing here")
-            word = match[0]
-            if match["duration"]:
-                self._durations[place] = word
-                word = "_" * len(word)
-            yield " " if word.isspace() else word
-            place = match.end()
+        for match in _PARTS.finditer(self._source):
+            if match.start() != place:
+                break
+            part, place = match[0], match.end()
+            if match.lastgroup == "duration":
+                self._durations[match.start()] = part
+                part = "_" * len(part)
+            yield " " * len(part) if match.lastgroup == "space" else part
+        if place < len(self._source):
+            raise ExpressionError(place + 1, f"{self._source[place]!r} means nothing here")
 
     def _node(self, node: ast.expr) -> Node:
         self._depth += 1

@@ -75,9 +75,10 @@ def load_rules(places: Iterable[Path], vocabulary: Vocabulary) -> RuleBook:
     actions = dict(vocabulary.actions)
     for file in files:
         actions.update(file.actions)
+    vocabulary = replace(vocabulary, actions=actions)
     for file in files:
         for row in _rules_of(file):
-            _read_rule(row, file, replace(vocabulary, actions=actions))
+            _read_rule(row, file, vocabulary)
     _check_references(files)
     _check_twice(files)
     chosen: dict[str, Rule] = {}

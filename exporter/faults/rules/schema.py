@@ -89,7 +89,6 @@ class RuleReader:
 
     def _readers(self) -> dict[str, Callable[[Any], Any]]:
         """Return for each key what reads its value."""
-        words = tuple(dict.fromkeys((*LAYERS, *self._vocabulary.names)))
         return {
             "entity": self._entity,
             "until": self._event_kinds,
@@ -116,9 +115,7 @@ class RuleReader:
             "advice": self._template,
             "alert": self._template,
             "concerns": self._entity,
-            "needs": _some_of(
-                words, "layers and kinds of components", "layer or kind of component"
-            ),
+            "needs": self._needs,
             "cases": self._cases,
         }
 
@@ -164,23 +161,25 @@ class RuleReader:
             raise WrongValue(f"is {kind[:40]!r}, which is no kind of component; {hint}")
         return kind
 
-    def _condition(self, found: Any) -> Condition:
+    def _condition(self, found: Any, until: tuple[str, ...] = ()) -> Condition:
         source = _text(found)
         tree = parse_expression(source)
         check_condition(tree, self._kind, self._vocabulary)
+        tree = counted_until(tree, until) if until else tree
         return Condition(source, tree, compile_expr(tree))
 
     def _beginning(self, found: Any) -> Condition:
         """Read a condition that counts only events after the last `until` event."""
-        condition = self._condition(found)
-        if not self._until:
-            return condition
-        tree = counted_until(condition.tree, self._until)
-        return Condition(condition.source, tree, compile_expr(tree))
+        return self._condition(found, self._until)
 
     def _event_kinds(self, found: Any) -> tuple[str, ...]:
         words = self._vocabulary.event_words
         return _some_of(words, "kinds of events", "kind of event")(found)
+
+    def _needs(self, found: Any) -> tuple[str, ...]:
+        words = tuple(dict.fromkeys((*LAYERS, *self._vocabulary.names)))
+        several, one = "layers and kinds of components", "layer or kind of component"
+        return _some_of(words, several, one)(found)
 
     def _cases(self, found: Any) -> tuple[Case, ...]:
         rows = found if isinstance(found, list) else [found]
@@ -279,6 +278,6 @@ def _explanation(row: Any) -> Explanation:
         hint = did_you_mean(str(row["via"])[:40], RELATIONS)
         raise WrongValue(f"has via {str(row['via'])[:40]!r}, which is no relation; {hint}")
     is_weak = _truth(row.get("weak", False))
-    ahead = _secs(row.get("ahead", "0s"))
+    ahead = _secs(row["ahead"]) if "ahead" in row else 0.0
     is_optional = _truth(row.get("optional", False))
     return Explanation(_identifier(row["rule"]), row["via"], within, is_weak, ahead, is_optional)

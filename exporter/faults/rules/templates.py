@@ -14,6 +14,7 @@ _PLACE = re.compile(
     r"(?:\|(?P<other>[A-Za-z_][\w.]{0,80}))?(?::(?:\.(?P<digits>\d)(?P<style>[f%])|(?P<unit>bytes)))?\}",
     re.ASCII,
 )
+_BRACE = re.compile("[{}]")
 NAME = "name"
 EVENT = "event"
 UNKNOWN = "unknown"
@@ -113,19 +114,11 @@ def check_braces(source: str) -> None:
     """Raise ExpressionError for a sentence that is too long, or whose braces hold no field."""
     if len(source) > MAX_TEXT:
         raise ExpressionError(1, f"is longer than {MAX_TEXT} characters")
-    done = 0
-    for match in _PLACE.finditer(source):
-        _plain(source[done : match.start()], done)
-        done = match.end()
-    _plain(source[done:], done)
-
-
-def _plain(text: str, offset: int) -> None:
-    for position, char in enumerate(text):
-        if char in "{}":
-            raise ExpressionError(
-                offset + position + 1, "braces hold the name of a field, such as {power:.0f}"
-            )
+    without = _PLACE.sub(lambda place: "_" * len(place[0]), source)
+    if wrong := _BRACE.search(without):
+        raise ExpressionError(
+            wrong.start() + 1, "braces hold the name of a field, such as {power:.0f}"
+        )
 
 
 def _place(match: re.Match[str], kind: str, vocabulary: Vocabulary) -> _Placeholder:
