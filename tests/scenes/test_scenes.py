@@ -139,6 +139,7 @@ class Acts:
     async def ends(self) -> None:
         """Repair the node: the fault has to end now."""
         await self.stage.repair(self.scene.ill, self.scene.well)
+        await self.stage.look()  # systemd is asked at every second look
         rule = RULES[self.scene.rule]
         seen_secs = _window_secs(rule) + self.scene.late
         clear_secs = rule.clear_for_secs + 2 * INTERVAL_SECS
