@@ -45,6 +45,20 @@ def test_a_node_that_never_answered_has_its_address_as_name(tmp_path: Path) -> N
     run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], tests))
 
 
+@needs_promtool
+def test_a_pod_that_does_not_answer_is_in_service_discovery(tmp_path: Path) -> None:
+    """Its target has the address of the pod; HwNodeGone is about nodes without a target."""
+    series = (
+        gauge(f"up{{{TARGET}}}", 1, 0, 1),
+        gauge(f'hw_node_info{{{TARGET},node="n1"}}', 1, None, 1),
+        always('kube_node_info{node="n1"}', 1),
+        always('kube_node_spec_unschedulable{node="n1"}', 0),
+    )
+    firing = 'count by (alertname) (ALERTS{alertstate="firing"})'
+    expected = (gives(firing, minute, 1, '{alertname="HwExporterDown"}') for minute in (75, 100))
+    run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], [trial(series, *expected)]))
+
+
 def test_a_restart_of_prometheus_ends_no_alert() -> None:
     """Each waits briefly, so that it fires again in time, or so long that Prometheus keeps it."""
     waits = {alert.name: alert.wait for alert in alerts_by_hand()}
