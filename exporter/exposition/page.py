@@ -9,7 +9,7 @@ from typing import Protocol
 
 from exporter.exposition.family import Family
 from exporter.exposition.live import Moment
-from exporter.exposition.render import NO_LINES, Format, Rendered, render
+from exporter.exposition.render import NO_BLOCKS, Format, Rendered, render
 from exporter.model.snapshot import Snapshot
 
 LIVE_REUSE_SECS = 0.1
@@ -53,7 +53,7 @@ class Pages:
         self._boottime = boottime
         self._moment = moment
         self._snapshot: Snapshot | None = None
-        self._lines = NO_LINES
+        self._blocks = NO_BLOCKS
         self._fixed: dict[Format, Rendered] = {}
         self._packed: dict[Format, tuple[bytes, int]] = {}
         self._ready: dict[tuple[Format, bool], bytes] = {}
@@ -130,8 +130,8 @@ class Pages:
     def _fixed_part(self, form: Format) -> Rendered:
         if form not in self._fixed and self._snapshot is not None:
             families = self._families.families_of(self._snapshot)
-            rendered = render(self._chosen(families), self._snapshot, form, self._lines)
-            self._lines = rendered.lines
+            rendered = render(self._chosen(families), self._snapshot, form, self._blocks)
+            self._blocks = rendered.blocks
             if not self._fixed:
                 self._dropped.update(dict(rendered.dropped))
             self._fixed[form] = rendered

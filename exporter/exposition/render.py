@@ -13,7 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
-from exporter.exposition.family import Family, MetricType, unit_of
+from exporter.exposition.family import Family, MetricType, Sample, unit_of
 from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass
@@ -32,57 +32,66 @@ class Format(Enum):
     OPENMETRICS = "openmetrics"
 
 
-Line: TypeAlias = tuple[float | Histogram, str]
-"""A number, and the line that says it; several lines for a histogram."""
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The lines of one family, and the samples that they were made of."""
 
-LinesKey: TypeAlias = tuple[str, tuple[str, ...], str]
+    samples: list[Sample]
+    text: str
+    series: int
+    surplus: int
+
+
+BlockKey: TypeAlias = tuple[str, tuple[str, ...], str]
 """The name of a family, the names of its labels, and how its labels begin."""
 
-Lines: TypeAlias = Mapping[LinesKey, Mapping[tuple[str, ...], Line]]
-"""The lines of a page by family and values of labels."""
+Blocks: TypeAlias = Mapping[BlockKey, Block]
+"""The lines of a page by family."""
 
-NO_LINES: Lines = MappingProxyType({})
+NO_BLOCKS: Blocks = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The bytes of some families, their number of series, dropped samples by family, and lines."""
+    """The bytes of some families, their number of series, dropped samples by family, and blocks."""
 
     body: bytes
     series: int
     dropped: tuple[tuple[str, int], ...]
-    lines: Lines
+    blocks: Blocks
 
 
 def render(
-    families: Iterable[Family], snapshot: Snapshot, form: Format, known: Lines = NO_LINES
+    families: Iterable[Family], snapshot: Snapshot, form: Format, known: Blocks = NO_BLOCKS
 ) -> Rendered:
     """Render the samples of one snapshot as UTF-8; `node` is the first label of each.
 
-    `known` are the lines of the last page: most numbers are still the same.
+    `known` are the blocks of the last page: most families still have the same samples.
     """
     page: list[str] = []
-    lines: dict[LinesKey, dict[tuple[str, ...], Line]] = {}
+    blocks: dict[BlockKey, Block] = {}
     dropped = []
     series = 0
     opening = f'{{node="{_escaped(snapshot.node)}"'
     for family in families:
-        samples, size, surplus = distinct(family, snapshot)
-        if surplus:
-            dropped.append((family.name, surplus))
-        if not samples:
-            continue
-        series += size
-        page.append(_heading(family.name, family.help, family.type, form))
+        samples = [*family.samples(snapshot)]
         key = (family.name, family.labels, opening)
-        before, now = known.get(key, {}), lines.setdefault(key, {})
-        for values, number in samples.items():
-            line = before.get(values)
-            if line is None or line[0] != number:
-                line = (number, _line(family, opening, values, number))
-            now[values] = line
-            page.append(line[1])
-    return Rendered("".join(page).encode("utf-8", "replace"), series, tuple(dropped), lines)
+        block = known.get(key)
+        if block is None or block.samples != samples:
+            block = _block(family, samples, opening)
+        blocks[key] = block
+        if block.surplus:
+            dropped.append((family.name, block.surplus))
+        if block.text:
+            series += block.series
+            page += (_heading(family.name, family.help, family.type, form), block.text)
+    return Rendered("".join(page).encode("utf-8", "replace"), series, tuple(dropped), blocks)
+
+
+def _block(family: Family, samples: list[Sample], opening: str) -> Block:
+    kept, size, surplus = distinct(samples)
+    lines = (_line(family, opening, values, number) for values, number in kept.items())
+    return Block(samples, "".join(lines), size, surplus)
 
 
 def _line(family: Family, opening: str, values: tuple[str, ...], number: float | Histogram) -> str:
@@ -95,19 +104,19 @@ def _line(family: Family, opening: str, values: tuple[str, ...], number: float |
 
 
 def distinct(
-    family: Family, snapshot: Snapshot
+    samples: Iterable[Sample],
 ) -> tuple[dict[tuple[str, ...], float | Histogram], int, int]:
     """Return the samples by labels, the number of series, and that of dropped samples."""
-    samples: dict[tuple[str, ...], float | Histogram] = {}
+    kept: dict[tuple[str, ...], float | Histogram] = {}
     size = surplus = 0
-    for values, number in family.samples(snapshot):
+    for values, number in samples:
         more = number.series if isinstance(number, Histogram) else 1
-        if values in samples or size + more > MAX_FAMILY_SERIES:
+        if values in kept or size + more > MAX_FAMILY_SERIES:
             surplus += more
         else:
-            samples[values] = number
+            kept[values] = number
             size += more
-    return samples, size, surplus
+    return kept, size, surplus
 
 
 def _buckets(name: str, labels: str, found: Histogram) -> Iterable[str]:

@@ -39,7 +39,7 @@ def request_of(
 
 def _metric(family: Family, snapshot: Snapshot, nanos: str) -> dict[str, Any] | None:
     """Return the metric; None without samples."""
-    samples = distinct(family, snapshot)[0]
+    samples = distinct(family.samples(snapshot))[0]
     if not samples:
         return None
     labels = ("node", *family.labels)

@@ -15,7 +15,7 @@ from exporter.collectors.memory.values import Memory
 from exporter.exposition.family import Sample, family, one
 from exporter.exposition.live import Moment
 from exporter.exposition.page import LIVE_REUSE_SECS, Pages
-from exporter.exposition.render import NO_LINES, Format, render
+from exporter.exposition.render import NO_BLOCKS, Format, render
 from exporter.model.snapshot import MAX_AGE_SECS, Snapshot
 
 TAKEN = 1000.0
@@ -173,10 +173,10 @@ def test_warming_before_anything_was_asked() -> None:
 def test_lines_of_the_last_page_are_never_those_of_another_number_or_label() -> None:
     """A page after another page has the bytes that it has without one."""
     steps = [("a", "x", 1.0), ("a", "x", 2.0), ("b", "x", 2.0), ("b", 'x"', 2.0), ("b", 'x"', 0.5)]
-    known = NO_LINES
+    known = NO_BLOCKS
     for number, (name, label, value) in enumerate([*steps, *steps]):
         found = replace(LEVEL, labels=(name,), samples=partial(_one, value, label))
         snapshot = _snapshot(node=f"n{number // 3}")
         after = render([found], snapshot, Format.TEXT, known)
         assert after.body == render([found], snapshot, Format.TEXT).body
-        known = after.lines
+        known = after.blocks
