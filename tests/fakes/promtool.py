@@ -1,5 +1,6 @@
 """Pages and unit tests of rules by promtool, and the series that rules are tried on."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -41,7 +42,11 @@ def listed_remarks() -> set[str]:
 def run(*files: Path) -> None:
     """Run files of tests; what fails is in the message."""
     done = subprocess.run(
-        ["promtool", "test", "rules", *files], capture_output=True, text=True, check=False
+        ["promtool", "test", "rules", *files],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "GOGC": "400"},  # 120 MB instead of 70, for a sixth less time
+        check=False,
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
 
