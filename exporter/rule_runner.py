@@ -59,6 +59,11 @@ class RuleRunner:
     for them. Only one snapshot is evaluated at a time.
     """
 
+    _evaluating: asyncio.Future[Judged] | None = None
+    _writing: asyncio.Future[None] | None = None
+    _fitting: asyncio.Future[None] | None = None
+    _rereading: asyncio.Future[None] | None = None
+
     def __init__(
         self,
         config: Config,
@@ -68,9 +73,6 @@ class RuleRunner:
         node: str = "",
     ) -> None:
         self._call = call
-        self._evaluating: asyncio.Future[Judged] | None = None
-        self._writing: asyncio.Future[None] | None = None
-        self._fitting: asyncio.Future[None] | None = None
         self._pending: News = {}  # to be written
         folder = Path(config.state.dir) if config.state.dir else None
         boot_id = read_boot_id(Path(config.sources.proc_root) / BOOT_ID) if folder else ""
@@ -93,7 +95,6 @@ class RuleRunner:
             lambda: collectors.all_rows().rule_names(),
             node,
         )
-        self._rereading: asyncio.Future[None] | None = None
         self._clears: list[Clearing] = []
         self._engine = RuleEngine(
             book,
