@@ -16,6 +16,9 @@ WAIT_MILLISECONDS = 10_000
 PAUSE_SECS = 1.0
 """A set that gives an error, as that of a lost GPU does, is asked again after so long."""
 
+BEGIN_SECS = 0.5
+"""So long a pass waits until a GPU is watched."""
+
 NO_INSTANCE = 0xFFFFFFFF
 WAITING_CALL = "nvmlEventSetWait_v2"
 """What the threads are in nearly all the time; a crash of one between two passes is known by it."""
@@ -34,6 +37,7 @@ class EventWatch:
         self._say = say
         self._waits: dict[str, _Wait | None] = {}
         self._absent: set[str] = set()
+        self._beginning: dict[str, threading.Thread] = {}
 
     @property
     def is_waiting(self) -> bool:
@@ -46,10 +50,23 @@ class EventWatch:
         failed = set()
         for uuid, known in present.items():
             is_new = uuid not in self._waits or uuid in self._absent
-            if is_new and not self._begin(uuid, known):
+            if is_new and not self._begin_in_time(uuid, known):
                 failed.add(uuid)
         if present:  # a pass that failed as a whole tells nothing of a single GPU
             self._absent = self._waits.keys() - present.keys() | failed
+
+    def _begin_in_time(self, uuid: str, known: KnownGpu) -> bool:
+        """Wait for a GPU; False if that failed, or a call for it hangs, which delays no pass."""
+        before = self._beginning.get(uuid)
+        if before is not None and before.is_alive():
+            return False
+        outcomes: list[bool] = []
+        beginning = self._beginning[uuid] = threading.Thread(
+            target=lambda: outcomes.append(self._begin(uuid, known)), daemon=True
+        )
+        beginning.start()
+        beginning.join(BEGIN_SECS)
+        return outcomes == [True]
 
     def _begin(self, uuid: str, known: KnownGpu) -> bool:
         """Wait for a GPU with a new set; the set before is left only then: no Xid falls between.

@@ -140,6 +140,19 @@ def test_a_gpu_without_a_set_gets_one_in_the_next_pass(nvml: NvmlLibrary) -> Non
     watched.probe.end()
 
 
+def test_a_gpu_that_hangs_when_it_is_to_be_watched_delays_no_pass(
+    nvml: NvmlLibrary, watched: Watched
+) -> None:
+    """Its values are read, and the Xids of the others are heard."""
+    nvml.say(*CARDS, LOST)
+    assert watched.ask() == [None, "gpu_lost"]
+    nvml.say(*CARDS, "device.1.nvmlDeviceRegisterEvents = hang")
+    for _ in range(3):
+        assert watched.ask() == [None, None]
+    nvml.raise_xid(79, card=0)
+    assert watched.heard(1) == [("GPU-0", 79)]
+
+
 def test_a_gpu_whose_new_set_fails_is_waited_for_by_the_old_one(
     nvml: NvmlLibrary, watched: Watched
 ) -> None:
