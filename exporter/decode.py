@@ -50,21 +50,39 @@ Converter = Callable[[Any, Rules], Any]
 LENIENT = Rules()
 
 
-def decode(kind: type[T], found: Mapping[str, Any]) -> tuple[T, tuple[str, ...]]:
+class KeptLists:
+    """The lists in the last value, and what they were decoded to: an equal list is the same."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[list[Any], Any]] = {}
+
+    def decoded(self, name: str, content: object, fit: Converter, rules: Rules) -> Any:
+        """Return the decoded content of a field; raise MisfitError."""
+        known, value = self._kept.get(name, (None, None))
+        if known != content:
+            value = fit(content, rules)
+            if isinstance(content, list):
+                self._kept[name] = content, value
+        return value
+
+
+def decode(
+    kind: type[T], found: Mapping[str, Any], kept: KeptLists | None = None
+) -> tuple[T, tuple[str, ...]]:
     """Decode a value of this dataclass; also return the fields whose value did not fit.
 
-    Unknown keys are ignored. Raises ValueError if a field without default is missing or does not
-    fit.
+    Unknown keys are ignored. `kept` are the lists of the value that was decoded before. Raises
+    ValueError if a field without default is missing or does not fit.
     """
     misfits: list[str] = []
-    value = _decoded(kind, found, LENIENT, misfits.append)
+    value = _decoded(kind, found, LENIENT, misfits.append, kept)
     return cast("T", value), tuple(misfits)
 
 
 def decode_strict(kind: type[T], found: object, rules: Rules, place: str) -> T:
     """Decode a value of this dataclass; raise ValueError that begins with the place."""
     try:
-        return cast("T", _decoded(kind, found, rules, None))
+        return cast("T", _decoded(kind, found, rules))
     except MisfitError as error:
         raise error.under(place) from error
 
@@ -80,14 +98,18 @@ def fit_for(hint: Any) -> Converter:
     if origin is tuple:
         return _fit_all(tuple(map(fit_for, arguments)))
     if dataclasses.is_dataclass(hint):
-        return lambda found, rules: _decoded(cast("type", hint), found, rules, None)
+        return lambda found, rules: _decoded(cast("type", hint), found, rules)
     if issubclass(hint, Enum):
         return lambda found, _: _member(hint, found)
     return SCALARS[hint]
 
 
 def _decoded(
-    kind: type, found: object, rules: Rules, on_misfit: Callable[[str], None] | None
+    kind: type,
+    found: object,
+    rules: Rules,
+    on_misfit: Callable[[str], None] | None = None,
+    kept: KeptLists | None = None,
 ) -> object:
     if not isinstance(found, Mapping):
         raise MisfitError(f"an object is expected, not {_shown(found)}")
@@ -99,7 +121,10 @@ def _decoded(
         content = found[name]
         try:
             if content is not None:
-                values[name] = fits[name](content, rules)
+                fit = fits[name]
+                values[name] = (
+                    kept.decoded(name, content, fit, rules) if kept else fit(content, rules)
+                )
         except MisfitError as error:
             if on_misfit is None:
                 raise error.under(f".{name}") from error

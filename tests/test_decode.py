@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from exporter.decode import Rules, decode, decode_strict
+from exporter.decode import KeptLists, Rules, decode, decode_strict
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,21 @@ def test_a_whole_value_is_decoded() -> None:
         best=Fan(40),
     )
     assert misfits == ()
+
+
+def test_an_equal_list_is_the_same_object_and_any_other_is_decoded() -> None:
+    """With what was kept of another value, a value is what it is without it."""
+    kept = KeptLists()
+    values: list[dict[str, object]] = [
+        {"name": "a", "clocks": [["sm", 1.5]], "fans": [{"speed": 30}]},
+        {"name": "b", "clocks": [["sm", 1.5]], "fans": [{"speed": 31}]},
+        {"name": "c", "clocks": [["sm"]], "fans": []},
+        {"name": "d", "clocks": [["sm", 1.5]]},
+        {"name": "e", "clocks": None, "fans": {}},
+    ]
+    found = [decode(Card, value, kept) for value in values]
+    assert found == [decode(Card, value) for value in values]
+    assert found[1][0].clocks is found[0][0].clocks
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from exporter.collectors.gpu.backend import (
 )
 from exporter.collectors.gpu.quarantine import Quarantine
 from exporter.collectors.gpu.values import DisabledCall, Gpu
-from exporter.decode import decode
+from exporter.decode import KeptLists, decode
 from exporter.model.label import clean_text
 from exporter.probes.breadcrumb import Breadcrumb
 from exporter.probes.call_failures import call_and_place
@@ -67,6 +68,7 @@ class NvmlBackend:
         self._probe = probe
         self._deadline = deadline
         self._quarantine = quarantine
+        self._kept: defaultdict[int, KeptLists] = defaultdict(KeptLists)
         self._count = 0
         self._first_bytes: int | None = None
         self._errors = 0
@@ -151,7 +153,7 @@ class NvmlBackend:
 
     def _answer(self, message: Mapping[str, Any], skipped: tuple[int, ...]) -> GpuAnswer:
         """Give what was answered; of a GPU that was skipped and answers by now nothing is known."""
-        answer = parse_answer(message)
+        answer = parse_answer(message, self._kept)
         has_left = not set(skipped) <= set(self._quarantine.suspects)
         count = message.get("count")
         self._count = count if isinstance(count, int) else self._count
@@ -195,8 +197,13 @@ class NvmlBackend:
         await self._probe.close()
 
 
-def parse_answer(message: Mapping[str, Any]) -> GpuAnswer:
-    """Read the GPUs of one answer of the probe; raises BackendError."""
+def parse_answer(
+    message: Mapping[str, Any], kept: defaultdict[int, KeptLists] | None = None
+) -> GpuAnswer:
+    """Read the GPUs of one answer of the probe; raises BackendError.
+
+    `kept` are the lists of the last answer by its places.
+    """
     if message.get("error") == "unknown_error":
         sentence = (
             "the driver is loaded but not accessible: were devices removed from the container?"
@@ -210,9 +217,9 @@ def parse_answer(message: Mapping[str, Any]) -> GpuAnswer:
     if not isinstance(found, list):
         raise BackendError("garbage", "the NVML probe names no GPUs")
     builder = AnswerBuilder()
-    for entry in found:
+    for place, entry in enumerate(found):
         if isinstance(entry, dict):
-            _add(builder, entry)
+            _add(builder, entry, None if kept is None else kept[place])
     return builder.answer(
         driver_version=_text(message.get("driver_version")),
         cuda_version=_text(message.get("cuda_version")),
@@ -220,13 +227,13 @@ def parse_answer(message: Mapping[str, Any]) -> GpuAnswer:
     )
 
 
-def _add(builder: AnswerBuilder, entry: dict[str, Any]) -> None:
+def _add(builder: AnswerBuilder, entry: dict[str, Any], kept: KeptLists | None) -> None:
     """Add one GPU of the probe's answer, or the problem it has."""
     if "problem" in entry:
         builder.problems.append(_problem(entry))
         return
     try:
-        gpu, misfits = decode(Gpu, entry)
+        gpu, misfits = decode(Gpu, entry, kept)
     except ValueError:
         builder.add_nameless(_problem(entry))
         return
