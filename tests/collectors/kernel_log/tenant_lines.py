@@ -12,13 +12,18 @@ COMM_BYTES = WORD_BYTES["comm"]
 ROWS = shipped_lines().rows
 
 
-def _rows_of(line: str) -> object:
-    """Which rows the line matches; the line itself where only others before it give it a sense."""
-    return frozenset(place for place, row in enumerate(ROWS) if row.pattern.match(line)) or line
+def _rows_of(line: str) -> tuple[int, ...]:
+    """The places of the rows that the line matches; none where only lines before give it sense."""
+    rows = enumerate(ROWS)
+    return tuple(at for at, row in rows if row.contains in line and row.pattern.match(line))
 
 
-WANTED_LINES = tuple({_rows_of(line): line for line in reversed(KNOWN_LINES)}.values())
+_ROWS_OF = {line: _rows_of(line) for line in reversed(KNOWN_LINES)}
+WANTED_LINES = tuple({rows or line: line for line, rows in _ROWS_OF.items()}.values())
 """One line for every row, or rows together: what a tenant would like to be taken for."""
+
+TAGS = {line: [ROWS[at].contains for at in _ROWS_OF[line]] or [""] for line in WANTED_LINES}
+"""Of these a text holds one that is taken for the line."""
 
 PLACE = re.compile("{(" + "|".join(WORD_BYTES) + ")}")
 """The place of a word in a message."""
@@ -44,13 +49,21 @@ def _cut(kind: str, word: str) -> str:
 
 def forgeries(message: UserWords) -> list[str]:
     """The message with all words that gain most, each text once; also cut after its last word."""
-    texts = [
-        filled(text, *words)
+    texts = (
+        made
         for text in _as_printed(message.text)
         for line in WANTED_LINES
-        for words in _words(text, line)
-    ]
+        for made in _promising(text, line)
+    )
     return list(dict.fromkeys(texts))
+
+
+def _promising(text: str, line: str) -> Iterator[str]:
+    """The text with words of this line, where it could be taken for the line."""
+    for words in _words(text, line):
+        made = filled(text, *words)
+        if any(tag in made for tag in TAGS[line]):
+            yield made
 
 
 def _as_printed(text: str) -> Iterator[str]:
