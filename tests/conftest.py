@@ -46,12 +46,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         path: {mark.name for it in some for mark in it.iter_markers()}
         for path, some in files.items()
     }
-    waiting = sorted(
-        (f for f in files if "system" in marks[f]), key=lambda f: "system" not in f.parts
-    )
-    computing = sorted(
-        (f for f in files if "system" not in marks[f]), key=lambda f: "slow" not in marks[f]
-    )
+
+    def place(file: Path) -> tuple[bool, bool, int]:
+        return "slow" not in marks[file], "system" not in file.parts, -len(files[file])
+
+    first = sorted(files, key=place)
+    waiting = [file for file in first if "system" in marks[file]]
+    computing = [file for file in first if "system" not in marks[file]]
     turns = (path for pair in zip_longest(waiting, computing) for path in pair if path is not None)
     items[:] = [item for path in turns for item in files[path]]
 

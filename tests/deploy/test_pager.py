@@ -41,7 +41,7 @@ LONGEST_IN_REAL_TIME_SECS = 720
 FABRIC, NODES_OF_FABRIC = "fabric", 20
 CASES = {case.name: case for case in RECORDINGS}
 
-pytestmark = needs("prometheus", "prometheus-alertmanager")
+pytestmark = [pytest.mark.slow, needs("prometheus", "prometheus-alertmanager")]
 
 
 @pytest.fixture(scope="module")

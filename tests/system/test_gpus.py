@@ -15,6 +15,8 @@ from tests.fakes.smi_program import NvidiaSmi
 from tests.gpu_node import CAPTURE, GpuNode
 from tests.program import Program, wait_for
 
+pytestmark = pytest.mark.slow
+
 TTL_SECS = 4.0
 QUICK_SECS = 0.1
 SHORT = {"timeout_secs": 0.3, "cache_ttl_secs": TTL_SECS, "dynamic_ttl_secs": TTL_SECS}

@@ -13,6 +13,8 @@ from tests.program import Program, wait_for
 from tests.scenes.scene import INTERVAL_SECS, Change, Scene, scenes
 from tests.scenes.stage import healthy_node
 
+pytestmark = pytest.mark.slow
+
 ROOTS = ("nvlink_down", "nvme_controller_failed", "pcie_link_down", "net_link_down")
 """Rules by a seam each: the library, a file of a disk, a line of the kernel, an interface."""
 EXPLAINED = "filesystem_readonly"

@@ -27,6 +27,7 @@ DRIVER_RUN_SECS = 750.0
 """A version is blamed when its nodes have had a fault for ten minutes."""
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.system,
     needs("prometheus", "prometheus-alertmanager"),
 ]
