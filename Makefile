@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 PORT ?= 8080
 # a file's tests stay together, for what they share; files start in the order of the folders
 SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
-# half of the files wait for programs, so two workers for each core keep it busy
-WORKERS := $(shell expr $$(nproc) \* 2)
+# half of the files wait for programs, so three workers for each core keep it busy
+WORKERS := $(shell expr $$(nproc) \* 3)
 IMAGE ?= $(shell cat deploy/IMAGE)
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --only-binary :all: \
   --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock"
