@@ -409,15 +409,3 @@ async def test_a_fit_is_done_in_a_few_slices_after_each_collection(
 
     await judging(config(tmp_path))._fit(advance)
     assert calls == done
-
-
-async def test_a_fit_that_breaks_is_given_up(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Its error is in the log, and nobody waits for it."""
-
-    def advance() -> bool:
-        raise ZeroDivisionError
-
-    await judging(config(tmp_path))._fit(advance)
-    assert [record.exc_info is not None for record in caplog.records] == [True]

@@ -43,17 +43,6 @@ async def _is_closed(streams: Streams) -> bool:
     return True
 
 
-async def test_a_drip_does_not_extend_the_time() -> None:
-    """One byte now and then is no reason to wait for ever."""
-    async with serving(snapshot(), QUICK) as server:
-        reader, writer = await server.connect()
-        closed = asyncio.ensure_future(_is_closed((reader, writer)))
-        while not closed.done():
-            writer.write(b"G")
-            await asyncio.sleep(0.01)
-        assert closed.result()
-
-
 async def test_two_hundred_slow_clients_keep_nobody_away() -> None:
     """While two hundred clients never end their requests, others are answered."""
     limits = replace(QUICK, max_connections=300)
