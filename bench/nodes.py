@@ -1,18 +1,25 @@
 """The nodes that are measured: one without a GPU, and ones with fakes of a driver."""
 
+import marshal
 import os
+import shutil
 import sys
 import time
+from functools import cache
+from importlib.util import source_hash
 from pathlib import Path
 from typing import Any
 
+import tomli
+
+from exporter.toml import COMPILED
 from tests.fakes import host_proc
 from tests.fakes.host_tree import HostTree, cpu_node, gpu_node
 from tests.fakes.kmsg import kmsg_record
 from tests.fakes.native import build_nvml, build_smi
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
-from tests.program import Program
+from tests.program import ROOT, Program
 
 CAPTURE = "h100x8.scenario"
 CAPTURED_GPUS = 8
@@ -30,6 +37,23 @@ AS_IN_THE_IMAGE = {
 Changes = dict[str, dict[str, Any]]
 
 
+@cache
+def as_in_the_image() -> dict[str, str]:
+    """Copy the package, and return the environment in which the image runs it.
+
+    The copy has a compiled file beside each TOML file, as setup.py makes it; a source tree has not.
+    """
+    package = ROOT / ".cache" / "bench" / "exporter"
+    leave = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "exporter", package, ignore=leave, dirs_exist_ok=True)
+    for path in package.rglob("*.toml"):
+        raw = path.read_bytes()
+        table = (source_hash(raw), tomli.loads(raw.decode()))
+        path.with_suffix(COMPILED).write_bytes(marshal.dumps(table, 4))
+    paths = (str(package.parent), str(ROOT))
+    return {**AS_IN_THE_IMAGE, "PYTHONPATH": os.pathsep.join(paths)}
+
+
 class BareNode:
     """A node without a GPU, with so many processes besides."""
 
@@ -43,7 +67,7 @@ class BareNode:
         settings = _settings(self.tree, interval_secs, {})
         for name, more in (sources or {}).items():
             settings[name].update(more)
-        return Program(self.folder, settings, environment=AS_IN_THE_IMAGE)
+        return Program(self.folder, settings, environment=as_in_the_image())
 
 
 class GpuNode:
@@ -70,7 +94,7 @@ class GpuNode:
             "smi_paths": [str(self.smi.path)] if self.has_smi else [],
             "timeout_secs": 1.0,
         }
-        environment = {**AS_IN_THE_IMAGE, **self.nvml.environment, "BENCH_SERIES": str(series)}
+        environment = {**as_in_the_image(), **self.nvml.environment, "BENCH_SERIES": str(series)}
         environment["FAKE_NVML_LOG"] = os.devnull
         module = "bench.padded" if series else "exporter"
         return Program(
