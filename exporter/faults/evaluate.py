@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
+from itertools import takewhile
 from types import MappingProxyType
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
@@ -91,7 +92,7 @@ class Evaluator:
         self._rules = {rule.id: rule for rule in book.rules}
         self._traits = subjects.traits
         self._answers = KeptAnswers()
-        self.alerts = {key: it for key, it in self.alerts.items() if key.rule in self._rules}
+        self.alerts = self._of_these_rules(self.alerts)
         self.ended = {key: at for key, at in self.ended.items() if key.rule in self._rules}
         self._broken.clear()
         self.observer.learn(tuple(book.rules), subjects)
@@ -135,8 +136,15 @@ class Evaluator:
     ) -> None:
         """Take over faults that were active, ended or cleared before a restart."""
         self.cleared |= cleared or {}
-        self.alerts |= {key: alert for key, alert in alerts.items() if key.rule in self._rules}
+        self.alerts |= self._of_these_rules(alerts)
         self.ended |= {key: at for key, at in (ended or {}).items() if key.rule in self._rules}
+
+    def _of_these_rules(self, alerts: Mapping[AlertKey, Alert]) -> dict[AlertKey, Alert]:
+        """Return the alerts whose rules are there; forget causes of rules that are not."""
+        found = {key: alert for key, alert in alerts.items() if key.rule in self._rules}
+        for alert in found.values():
+            alert.causes = tuple(takewhile(lambda cause: cause.rule in self._rules, alert.causes))
+        return found
 
     def kept(self) -> dict[AlertKey, Alert]:
         """Return the active faults to save: from events, or from a comparison with the past."""

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from exporter.collectors import chosen
+from exporter.collectors.demo.script import INCIDENTS
 from exporter.collectors.everything import rule_book
 from exporter.commands.rules import changes, replayed
 from exporter.config import Config, Faults
@@ -13,6 +14,8 @@ from exporter.config.file import ConfigError, Layer, load
 from exporter.faults.engine import RuleEngine
 from exporter.faults.persistence import SavedFaults, decode, to_text
 from exporter.faults.replay.snapshots import SnapshotReader
+from exporter.model.verdict import Conclusions
+from tests.fakes.virtual_node import demo_node
 
 HUNG = "INFO: task kworker/u256:3:1234 blocked for more than 120 seconds."
 STEPS = [{"base": "server", "wait": 30}, {"log": HUNG, "wait": 30}]
@@ -149,3 +152,26 @@ def test_an_xid_before_a_restart_follows_the_new_configuration(
     kept = decode(json.loads(to_text(kept)))
     again = engine(_config(faults), kept).conclude(last)
     assert [fault.severity for fault in again.active] == severities
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_cause_that_is_switched_off_is_forgotten(*, is_restarted: bool) -> None:
+    """What followed from it is a root itself after a reload or a restart."""
+    collectors, off = chosen(Config()), _config({"off": ["pcie_link_down"]})
+    book = collectors.rule_book_for(off)
+    with demo_node(INCIDENTS[2].starts - 15, INCIDENTS[2]) as node:
+        snapshots = node.snapshots("node-1", 60, rule_book())
+    engine = RuleEngine(rule_book(), collectors.subjects, time.perf_counter, "boot")
+    for snapshot in snapshots:
+        said = engine.conclude(snapshot)
+    assert {"pcie_link_down": True, "gpu_lost": False}.items() <= _roots(said).items()
+    if is_restarted:
+        kept = decode(json.loads(engine.pending_state() or ""))
+        engine = RuleEngine(book, collectors.subjects, time.perf_counter, "boot", kept=kept)
+    else:
+        engine.take(book, collectors.subjects)
+    assert _roots(engine.conclude(snapshots[-1])) == {"gpu_lost": True}
+
+
+def _roots(said: Conclusions) -> dict[str, bool]:
+    return {fault.rule: fault.is_root for fault in said.active}
