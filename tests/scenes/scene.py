@@ -54,7 +54,8 @@ class Scene:
     `cannot` names what cannot be shown (the words of `ACTS`) with the
     reason; `within` is in seconds, as is the
     `interval` between two looks; `late` is how many seconds the end may come after the
-    window of the rule, whose oldest samples lie far apart.
+    window of the rule, whose oldest samples lie far apart. What stays as it is needs so many
+    `looks`, after which only time passes: a second where a reader compares two.
     """
 
     rule: str
@@ -69,6 +70,7 @@ class Scene:
     late: float = 0.0
     pause: float = 0.0
     watched: bool = False
+    looks: int = 1
     node: Change = Change()
     well: Change = Change()
     twin: Change | None = None

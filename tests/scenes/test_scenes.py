@@ -31,8 +31,6 @@ SCENES = scenes()
 RULES = {rule.id: rule for rule in rule_book().rules}
 RETRIES = 20
 """Looks until a program that tries again has seen the repair."""
-FEW_LOOKS = 2
-"""What does not change is not read again and again: after so many looks only time passes."""
 pytestmark = pytest.mark.slow
 ACT_OF = {
     "test_it_begins_stays_over_a_restart_and_ends": "begins",
@@ -122,7 +120,7 @@ class Acts:
             self.stage.grow(change, number)
             if fault := await self.now():
                 return fault
-            if is_still and number == FEW_LOOKS and not (pause or scene.watched):
+            if is_still and number == scene.looks and not (pause or scene.watched):
                 await self.stage.wait((looks - number) * scene.interval)
                 return await self.now()
         return None
@@ -158,8 +156,7 @@ class Acts:
 
     async def is_well(self) -> None:
         """Look at the node as it is before the scene, for minutes: nothing is said of it."""
-        await self.stage.look()
-        if self.scene.settings:  # the second look tells that what is there is learned
+        for _ in range(self.scene.looks):
             await self.stage.look()
         conclusions = (await self.stage.wait(LONG_SECS, SPARSE_SECS)).conclusions
         if conclusions is not None and "begins" not in self.scene.cannot:
