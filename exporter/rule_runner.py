@@ -53,7 +53,7 @@ class RuleRunner:
     """Evaluates each snapshot for the collector; `stopwatch` returns seconds of any origin.
 
     What was saved of the node is loaded under its present name `node`; an empty `node` changes no
-    name.
+    name. A pause of more than `longest_pause_secs` does not count towards the `for` of a rule.
 
     The rules for ten thousand processes take a fifth of a second: in a thread, scrapes do not wait
     for them. Only one snapshot is evaluated at a time.
@@ -71,6 +71,8 @@ class RuleRunner:
         call: CallBlocking,
         stopwatch: Callable[[], float],
         node: str = "",
+        *,
+        longest_pause_secs: float | None = None,
     ) -> None:
         self._call = call
         self._pending: News = {}  # to be written
@@ -104,9 +106,7 @@ class RuleRunner:
             kept=kept,
             detect=detect,
             history=fault_history.load(self._history_file, node) if self._history_file else None,
-            longest_pause_secs=max(
-                BRIDGED_SECS, LATE_INTERVALS * config.metrics.collect_interval_secs
-            ),
+            longest_pause_secs=longest_pause_secs or _longest_pause_secs(config),
         )
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:
@@ -270,6 +270,10 @@ class RuleRunner:
                     return
         except Exception:  # training fails: scores use the last model
             log.exception("training of the detectors failed")
+
+
+def _longest_pause_secs(config: Config) -> float:
+    return max(BRIDGED_SECS, LATE_INTERVALS * config.metrics.collect_interval_secs)
 
 
 def loaded_rules(config: Config, collectors: Collectors) -> RuleBook:

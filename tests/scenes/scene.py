@@ -55,7 +55,8 @@ class Scene:
     reason; `within` is in seconds, as is the
     `interval` between two looks; `late` is how many seconds the end may come after the
     window of the rule, whose oldest samples lie far apart. What stays as it is needs so many
-    `looks`, after which only time passes: a second where a reader compares two.
+    `looks`, after which only time passes: a second where a reader compares two, or where its
+    source is asked at every second one.
     """
 
     rule: str

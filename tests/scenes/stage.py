@@ -1,6 +1,7 @@
 """A GPU node on its lowest seams: real readers and rules, and a clock that the scene moves."""
 
 import asyncio
+import math
 import os
 import re
 import time
@@ -161,7 +162,10 @@ class Stage:
         self._sources = sources = [
             instead.get(row.name) or row.build(context) for row in collectors.sources_for(config)
         ]
-        rules = RuleRunner(config, collectors, call_now, time.perf_counter)
+        seldom = math.inf  # a longer wait is judged seldom; that is no pause of the node
+        rules = RuleRunner(
+            config, collectors, call_now, time.perf_counter, longest_pause_secs=seldom
+        )
         clocks = Clocks(self._wall, lambda: self.boottime)
         loop = CollectionLoop(
             "gpu-node-1",
