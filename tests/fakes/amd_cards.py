@@ -16,6 +16,7 @@ class AmdNode:
 
     def __init__(self, sys_root: Path) -> None:
         self.sys = sys_root
+        (sys_root / "devices").mkdir(parents=True, exist_ok=True)
         (sys_root / "bus/pci/devices").mkdir(parents=True, exist_ok=True)
         (sys_root / "bus/pci/drivers/amdgpu").mkdir(parents=True, exist_ok=True)
 

@@ -15,6 +15,7 @@ class IntelNode:
 
     def __init__(self, sys_root: Path) -> None:
         self.sys = sys_root
+        (sys_root / "devices").mkdir(parents=True, exist_ok=True)
         (sys_root / "bus/pci/devices").mkdir(parents=True, exist_ok=True)
 
     def card(self, driver: str, address: str, files: Mapping[str, str]) -> None:

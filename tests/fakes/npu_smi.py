@@ -99,7 +99,7 @@ class NpuNode:
         self.bin.mkdir(parents=True)
         (folder / "dev").mkdir()
         (folder / "dev/davinci_manager").touch()
-        (folder / "sys").mkdir(exist_ok=True)
+        (folder / "sys/devices").mkdir(parents=True, exist_ok=True)
 
     @property
     def environment(self) -> dict[str, str]:

@@ -50,6 +50,7 @@ def test_a_process_is_named_while_it_lives(
 def test_a_job_of_slurm_is_named(tmp_path: Path, nvml: NvmlLibrary) -> None:
     """From the files of its process to the series, and to the list of workloads."""
     tree = NodeTree(tmp_path / "node")
+    (tree.proc / "stat").touch()
     tree.process(10, "0::/system.slice/slurmstepd.scope/job_9/step_0/user/task_0")
     said = ("SLURM_JOB_ACCOUNT=physics", "SLURM_ARRAY_JOB_ID=7", "SLURM_ARRAY_TASK_ID=3")
     (tree.proc / "10/environ").write_text("\0".join((*said, "TOKEN=hush-4711", "")))

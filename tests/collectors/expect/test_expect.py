@@ -83,6 +83,7 @@ def unplug(stage: Stage, address: str) -> None:
     shutil.rmtree(stage.tree.at(f"/proc/driver/nvidia/gpus/{address}"))
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("root", ["gpu_count_low", "expected_gpu_missing"])
 def test_a_gpu_missing_since_the_start_is_one_root(stage: Stage, root: str) -> None:
     """Another rule is the root where the bus still shows the GPU, else this one."""
@@ -98,6 +99,7 @@ def test_a_gpu_missing_since_the_start_is_one_root(stage: Stage, root: str) -> N
     played(stage, scene(has_gpus=True, gpus=8), play)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("label", "there", "kind"),
     [
@@ -174,6 +176,7 @@ def test_a_part_is_named_as_tools_print_it(written: str, slot: str) -> None:
     assert part.slot == slot
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("kind", "change"),
     [

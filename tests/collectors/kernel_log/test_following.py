@@ -157,7 +157,7 @@ async def test_a_log_that_is_long_at_the_start_is_read_for_a_second_only(device:
 
 
 @following
-async def test_a_flood_is_read_before_the_kernel_overwrites_it(device: Device) -> None:
+async def test_a_flood_is_read_in_time(device: Device) -> None:
     """What one turn finds is kept until it was looked at, though the ring has long moved on."""
     device.records = [
         kmsg("NVRM: Xid (PCI:0000:1b:00): 79, gone", sequence=number, stamp=number)
