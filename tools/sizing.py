@@ -104,9 +104,9 @@ def sizing_page() -> str:
             for kind, size in sizes.items()
         ),
         "",
-        "The exporter takes 32 MiB of memory (PSS) on a CPU node, 45 MiB with 8 GPUs and 100",
-        "processes on them, and 50 MiB if its page has 3,000 series (2026-11-28, as the image",
-        "runs it; `make bench`).",
+        "The exporter takes 32 MiB of memory (PSS) on a CPU node, and 43 MiB with 8 GPUs, 100",
+        "processes on them and a page of 3,000 series (2026-11-28, as the image runs it;",
+        "`make bench`).",
         "With the real NVML of an H200 it took 62 MiB (2026-11-27): NVIDIA's library is most of",
         "the 29 MiB of the process that calls it. It used 0.19 s of processor time per minute",
         "there, with four scrapes, node_exporter 0.03 s, and one `nvidia-smi --query-gpu`, which",
