@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import weakref
 from collections.abc import Callable, Collection
 
 SIZE = 128
@@ -18,6 +19,7 @@ class Breadcrumb:
         self.vital = vital
         self.device = device
         self.descriptor = os.memfd_create(f"breadcrumb-{name}")
+        weakref.finalize(self, os.close, self.descriptor)
         os.truncate(self.descriptor, SIZE)
 
     def read(self) -> str:
@@ -27,10 +29,6 @@ class Breadcrumb:
     def clear(self) -> None:
         """Clear the call of the last child."""
         os.pwrite(self.descriptor, bytes(SIZE), 0)
-
-    def close(self) -> None:
-        """Release the shared memory."""
-        os.close(self.descriptor)
 
 
 def crumb_writer(descriptor: int) -> Callable[[str], None]:

@@ -32,7 +32,6 @@ def test_the_last_call_of_a_dead_process() -> None:
     assert crumb.read() == "nvmlDeviceGetName"
     crumb.clear()
     assert crumb.read() == ""
-    crumb.close()
 
 
 def test_a_name_of_any_length() -> None:
@@ -45,4 +44,12 @@ def test_a_name_of_any_length() -> None:
     assert crumb.read() == "nvmlInit"
     leave("")
     assert crumb.read() == ""
-    crumb.close()
+
+
+def test_nothing_stays_open() -> None:
+    """The memory goes with the breadcrumb, which nobody closes."""
+    crumb = Breadcrumb("test")
+    number = crumb.descriptor
+    del crumb
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(number)

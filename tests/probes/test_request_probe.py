@@ -96,11 +96,7 @@ def crashes(child: ScriptedChild, _: object) -> None:
 
 @asynccontextmanager
 async def _scene() -> AsyncIterator[Scene]:
-    scene = Scene()
-    try:
-        yield scene
-    finally:
-        scene.crumb.close()
+    yield Scene()
 
 
 story = in_virtual_scene(_scene)

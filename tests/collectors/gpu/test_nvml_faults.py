@@ -40,7 +40,6 @@ class Asked:
         self.events: list[dict[str, Any]] = []
         self.changes = 0
         self._children = children
-        self._crumbs: list[Breadcrumb] = []
         self.within(20.0)
         self.say(*CARDS)
 
@@ -54,9 +53,8 @@ class Asked:
         self._backend = NvmlBackend(self.probe, self.deadline, self.quarantine)
 
     def _new_probe(self, on_event: Callable[[dict[str, Any]], None]) -> RequestProbe:
-        self._crumbs.append(Breadcrumb("test", VITAL_CALLS, "GPU"))
-        command = probe_command(self.nvml)
-        return RequestProbe("nvml", command, self._children, on_event, self._crumbs[-1])
+        crumb = Breadcrumb("test", VITAL_CALLS, "GPU")
+        return RequestProbe("nvml", probe_command(self.nvml), self._children, on_event, crumb)
 
     def _note_change(self) -> None:
         self.changes += 1
@@ -65,8 +63,6 @@ class Asked:
         """End the children."""
         await self._backend.close()
         await self._children.end_all()
-        for crumb in self._crumbs:
-            crumb.close()
 
     async def ask(self) -> GpuAnswer:
         """One pass, whatever back-off says."""
