@@ -90,7 +90,7 @@ def verdicts(node: NodeUnderTest) -> Verdicts:
         ("fabric_health = 0x1a9", "degraded_bandwidth"),
         ("fabric_health = 0x19a", "route_unhealthy"),
         ("fabric_health = 0x16a", "access_timeout_recovery"),
-        ("fabric_health = 0x5aa", "configuration"),
+        ("fabric_health = 0x5aa", "insufficient_nvlinks"),
     ],
 )
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -1,9 +1,20 @@
 """Health of the NVLink fabric, from what each backend reports in words of its own."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 ILL = ("degraded_bandwidth", "route_unhealthy", "access_timeout_recovery", "configuration")
 """Conditions that mean trouble; a recovery of routes that is under way does not."""
+
+MISCONFIGURATIONS = {
+    2: ("incorrect_sysguid", "incorrect systemguid"),
+    3: ("incorrect_chassis_sn", "incorrect chassis serial number"),
+    4: ("no_partition", "no partition"),
+    5: ("insufficient_nvlinks", "insufficient nvlink resources"),
+    6: ("incompatible_gpu_fw", "incompatible gpu firmware"),
+    7: ("invalid_location", "invalid location"),
+    8: ("gpu_state_invalid", "gpu state invalid"),
+}
+"""What is wrong with the configuration, by number of NVML: condition, and words of nvidia-smi."""
 
 
 def is_fabric_healthy(
@@ -19,3 +30,11 @@ def is_fabric_healthy(
     if summary is not None:
         return summary
     return True if conditions else None
+
+
+def words_of(conditions: Iterable[tuple[str, float]]) -> str:
+    """Write the conditions that hold; of a wrong configuration what is wrong with it, if known."""
+    held = [name for name, holds in conditions if holds]
+    if any(name in held for name, _ in MISCONFIGURATIONS.values()):
+        held.remove("configuration")
+    return ", ".join(held).replace("_", " ")

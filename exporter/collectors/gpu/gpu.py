@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from exporter.collectors.gpu.fabric import words_of
 from exporter.collectors.gpu.parts import (
     ALWAYS,
     BYTES,
@@ -319,8 +320,7 @@ class Gpu:
     def fabric_standing(self) -> str | None:
         """Say in a few words how it stands in the NVLink fabric; None for a GPU outside any."""
         if self.fabric_healthy is False:
-            held = [name for name, holds in self.fabric_condition or () if holds]
-            return ", ".join(held).replace("_", " ") or "unhealthy"
+            return words_of(self.fabric_condition or ()) or "unhealthy"
         return self.fabric_state and self.fabric_state.replace("_", " ")
 
     @property

@@ -55,6 +55,11 @@ static void print_number(FILE *out, enum kind kind, unsigned bit, u64 number) {
     static const char *const summaries[] = {"N/A", "Healthy", "Unhealthy", "Limited Capacity"};
     static const char *const bandwidths[] = {"N/A", "Degraded", "Full"};
     static const char *const flags[] = {"N/A", "True", "False"};
+    static const char *const configurations[] = {
+        "N/A", "None", "Incorrect SystemGuid", "Incorrect Chassis Serial Number", "No Partition",
+        "Insufficient Nvlink Resources", "Incompatible GPU Firmware", "Invalid Location",
+        "GPU State Invalid",
+    };
     switch (kind) {
     case MEBIBYTES:
     case FREE_MEMORY: fprintf(out, "%llu", (number + (1 << 19)) >> 20); break;
@@ -73,10 +78,7 @@ static void print_number(FILE *out, enum kind kind, unsigned bit, u64 number) {
     case FABRIC_SUMMARY: fputs(word(summaries, 4, number), out); break;
     case FABRIC_BANDWIDTH: fputs(word(bandwidths, 3, number & 3), out); break;
     case FABRIC_FLAG: fputs(word(flags, 3, number >> bit & 3), out); break;
-    case FABRIC_CONFIGURATION:
-        number = number >> bit & 15;
-        fputs(number > 1 ? "Insufficient NVLinks" : number ? "None" : "N/A", out);
-        break;
+    case FABRIC_CONFIGURATION: fputs(word(configurations, 9, number >> bit & 15), out); break;
     default: fprintf(out, "%lld", (long long)number); break;
     }
 }

@@ -3,7 +3,7 @@
 import ctypes
 from typing import Any
 
-from exporter.collectors.gpu.fabric import is_fabric_healthy
+from exporter.collectors.gpu.fabric import MISCONFIGURATIONS, is_fabric_healthy
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.constants import (
     NVML_ERROR_FUNCTION_NOT_FOUND,
@@ -107,6 +107,8 @@ def _conditions(mask: int) -> dict[str, bool]:
     configuration = mask >> CONFIGURATION_SHIFT & CONFIGURATION_MASK
     if configuration != NOT_REPORTED:
         found["configuration"] = configuration != CONFIGURATION_RIGHT
+    if configuration in MISCONFIGURATIONS:
+        found[MISCONFIGURATIONS[configuration][0]] = True
     return found
 
 

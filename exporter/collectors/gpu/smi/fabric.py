@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from exporter.collectors.gpu.fabric import is_fabric_healthy
+from exporter.collectors.gpu.fabric import MISCONFIGURATIONS, is_fabric_healthy
 from exporter.collectors.gpu.smi.fields import Cell, absence, whole, word
 from exporter.model.label import clean_text
 
@@ -50,6 +50,10 @@ def add_fabric(cells: Mapping[str, str], values: dict[str, Any]) -> None:
     if values.get("fabric_state") != "completed":
         values.pop("fabric_condition", None)
         return
+    wrong = cells.get("fabric/health/incorrect_configuration", "").lower()
+    for condition, words in MISCONFIGURATIONS.values():
+        if wrong == words:
+            values["fabric_condition"] = (*values["fabric_condition"], (condition, 1))
     values["fabric_healthy"] = is_fabric_healthy(
         has_joined=_is_word("success", cells.get("fabric/status", "")),
         summary=_is_word("healthy", cells.get("fabric/health/summary", "")),

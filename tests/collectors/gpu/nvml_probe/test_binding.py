@@ -11,6 +11,7 @@ from typing import Any
 import pynvml
 import pytest
 
+from exporter.collectors.gpu import fabric
 from exporter.collectors.gpu.nvml_probe import (
     clocks,
     constants,
@@ -99,7 +100,11 @@ def test_each_number_is_that_of_nvidia() -> None:
         f"NVML_DEVICE_ARCH_{name.upper()}": number
         for number, name in identity.ARCHITECTURES.items()
     }
-    ours = CONSTANTS | LITERALS | architectures
+    misconfigurations = {
+        f"NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_{name.upper()}": number
+        for number, (name, _) in fabric.MISCONFIGURATIONS.items()
+    }
+    ours = CONSTANTS | LITERALS | architectures | misconfigurations
     assert {name: getattr(pynvml, name) for name in ours} == ours
 
 

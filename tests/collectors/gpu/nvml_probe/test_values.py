@@ -212,6 +212,7 @@ def test_repairs_sram_and_fabric_of_newer_drivers(nvml: NvmlLibrary) -> None:
         "route_recovery": 1,
         "route_unhealthy": 1,
         "configuration": 1,
+        "incorrect_sysguid": 1,
     }
     assert failed["fabric_healthy"] is False
     assert dict(well["thermal_margin_threshold_celsius"])["shutdown"] == -5
