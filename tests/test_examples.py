@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import select
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,6 +22,7 @@ from exporter.kubernetes.labels import labels
 from exporter.model.probe import ProbeMetric
 from exporter.reading.files import FileSource
 from tests.fakes.source_context import source_context
+from tests.fakes.waiting import is_readable
 from tests.program import ROOT
 from tools.bad_values import word_of
 
@@ -46,8 +46,7 @@ def test_the_probe_prints_a_metric() -> None:
     """Its first line is a metric with a name that is not taken."""
     with subprocess.Popen([sys.executable, EXAMPLES / "probe.py"], stdout=subprocess.PIPE) as run:
         assert run.stdout is not None
-        ready, _, _ = select.select([run.stdout], [], [], 30)
-        line = run.stdout.readline() if ready else b""
+        line = run.stdout.readline() if is_readable(run.stdout, 30) else b""
         run.kill()
     reader = LineReader("example", NAMES.__contains__, lambda: 0.0)
     record = reader.parse(json.loads(line))

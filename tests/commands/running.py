@@ -3,7 +3,6 @@
 import io
 import os
 import pty
-import select
 import shutil
 import ssl
 import subprocess
@@ -16,6 +15,7 @@ from typing import TypeAlias
 
 from exporter.cli import run_command
 from tests.commands.hostile_server import answer, hostile, says
+from tests.fakes.waiting import is_readable
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECS = 60.0
@@ -120,7 +120,7 @@ def on_terminal(
     seen, looked_at, deadline, left = b"", 0, time.monotonic() + PATIENCE_SECS, list(typed)
     try:
         while time.monotonic() < deadline:
-            if select.select([terminal], [], [], 0.1)[0]:
+            if is_readable(terminal, 0.1):
                 seen += os.read(terminal, 65536)
             if left and left[0][0] in seen[looked_at:]:
                 looked_at = len(seen)

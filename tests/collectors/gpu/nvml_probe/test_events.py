@@ -1,7 +1,6 @@
 """Xids of GPUs that are lost and come back, by the real probe over the fake library."""
 
 import os
-import select
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from exporter.probes.protocol import LineSplitter, decode_line
 from tests.collectors.gpu.nvml_probe.probe_process import ProbeProcess
 from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.waiting import is_readable
 
 pytestmark = pytest.mark.system
 
@@ -43,7 +43,7 @@ class Watched:
         assert stream is not None
         until = time.monotonic() + secs
         while not is_enough() and (left := until - time.monotonic()) > 0:
-            if select.select([stream], [], [], left)[0]:
+            if is_readable(stream, left):
                 for line in self._lines.feed(os.read(stream.fileno(), 65536)):
                     self._take(decode_line(line))
 
