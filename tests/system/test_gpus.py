@@ -4,7 +4,11 @@ import os
 import re
 import signal
 import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -205,43 +209,58 @@ HEALED_SECS = 60.0
 UUID_CRASHES = "nvmlDeviceGetUUID = segv"
 
 
-@pytest.mark.parametrize("has_smi", [True, False])
-@pytest.mark.parametrize("places", [(2,), tuple(range(8))], ids=["one", "all"])
-def test_a_crash_of_the_uuid_hides_no_gpu(
-    node: GpuNode, places: tuple[int, ...], *, has_smi: bool
-) -> None:
-    """A GPU that is down is so under a critical fault, an old value is flagged; all is back."""
-    smi_paths = [str(node.smi.path)] if has_smi else []
-    with node.start(interval_secs=1.0, smi_paths=smi_paths) as program:
-        program.page_with('backend="nvml",reason="ok"')
-        node.nvml.say(*(f"device.{place}.{UUID_CRASHES}" for place in places), capture=CAPTURE)
-        until = time.monotonic() + CRASH_SECS
-        while time.monotonic() < until:
-            _is_told(program)
-            time.sleep(0.2)
-        node.nvml.say(capture=CAPTURE)
-        wait_for(lambda: _is_told(program), "all GPUs to be read", HEALED_SECS)
+def test_a_crash_of_the_uuid_hides_no_gpu(new_node: Callable[[str], GpuNode]) -> None:
+    """A GPU that is down is so under a critical fault, an old value is flagged; all is back.
+
+    Of one GPU and of all, with nvidia-smi and without.
+    """
+
+    def crash(places: Sequence[int], has_smi: bool) -> None:  # noqa: FBT001 - a case of the product
+        node = new_node(f"{len(places)}-{has_smi}")
+        smi_paths = [str(node.smi.path)] if has_smi else []
+        with node.start(interval_secs=1.0, smi_paths=smi_paths) as program:
+            program.page_with('backend="nvml",reason="ok"')
+            node.nvml.say(*(f"device.{place}.{UUID_CRASHES}" for place in places), capture=CAPTURE)
+            until = time.monotonic() + CRASH_SECS
+            while time.monotonic() < until:
+                _is_told(program)
+                time.sleep(0.2)
+            node.nvml.say(capture=CAPTURE)
+            wait_for(lambda: _is_told(program), "all GPUs to be read", HEALED_SECS)
+
+    _side_by_side(crash, product([(2,), range(8)], [True, False]))
+
+
+def _side_by_side(play: Callable[..., None], cases: Iterable[tuple[Any, ...]]) -> None:
+    """Play cases that mostly wait, each on a node of its own, at the same time."""
+    with ThreadPoolExecutor() as pool:
+        for played in [pool.submit(play, *case) for case in cases]:
+            played.result()
 
 
 def _is_told(program: Program) -> bool:
     """Whether every GPU is up and fresh; fails where one is not and the node is called healthy."""
     page = gpus_of(program)
-    assert page.lies == ()
+    assert page.lies == (), program.log_file
     return page.is_fresh
 
 
-@pytest.mark.parametrize("loss", SMI_LOSSES)
-def test_what_nvidia_smi_calls_lost_is_a_fault(node: GpuNode, loss: str) -> None:
+def test_what_nvidia_smi_calls_lost_is_a_fault(new_node: Callable[[str], GpuNode]) -> None:
     """By its sentence, in its row or by leaving it out: critical in 30 s, and well again later."""
-    node.nvml.say("init = error 18", capture=CAPTURE)
-    with node.start(interval_secs=5.0) as program:
-        program.page_with('backend="nvidia-smi"')
-        assert down_by_faults(program) == set()
-        node.smi.say(*SMI_LOSSES[loss], capture=CAPTURE)
-        wait_for(lambda: down_by_faults(program) == {"GPU 3"}, "the fault", 30)
-        assert program.get("/faults").document["healthy"] is False
-        node.smi.say(capture=CAPTURE)
-        wait_for(lambda: down_by_faults(program) == set(), "its end", HEALED_SECS)
+
+    def lose(loss: str, lines: Sequence[str]) -> None:
+        node = new_node(loss)
+        node.nvml.say("init = error 18", capture=CAPTURE)
+        with node.start(interval_secs=5.0) as program:
+            program.page_with('backend="nvidia-smi"')
+            assert down_by_faults(program) == set()
+            node.smi.say(*lines, capture=CAPTURE)
+            wait_for(lambda: down_by_faults(program) == {"GPU 3"}, f"the fault: {loss}", 30)
+            assert program.get("/faults").document["healthy"] is False
+            node.smi.say(capture=CAPTURE)
+            wait_for(lambda: down_by_faults(program) == set(), f"its end: {loss}", HEALED_SECS)
+
+    _side_by_side(lose, SMI_LOSSES.items())
 
 
 def test_eight_equally_sick_gpus_are_one_incident(node: GpuNode) -> None:

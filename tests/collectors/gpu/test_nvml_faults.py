@@ -69,6 +69,11 @@ class Asked:
         self.probe._not_before = 0.0
         return await self._backend.ask()
 
+    def ask_suspects_at_once(self) -> None:
+        """Ask the GPUs in quarantine again, whatever their pause after a crash says."""
+        for suspect in self.quarantine._suspects.values():
+            suspect.not_before = 0.0
+
     def be_patient(self) -> None:
         """Give the passes from now on all the time a busy machine may need."""
         self.deadline.secs = 20.0
@@ -228,6 +233,7 @@ async def test_a_gpu_that_cannot_be_asked_who_it_is_costs_itself_only(
         await until(lambda: way.changes == 1)
     assert [(p.index, p.reason) for p in answer.problems] == [(3, "crashes")]
     way.say(*EIGHT)
+    way.ask_suspects_at_once()
     await until(lambda: way.changes == 2)
     assert len((await way.ask()).gpus) == 8
 
