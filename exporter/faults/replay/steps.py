@@ -8,7 +8,6 @@ seconds (15), less often in a long wait. In a path `*` is every component that e
 
 import json
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -67,7 +66,7 @@ class Steps:
                 raise ValueError("base: a recording begins with its node, in its first line")
             base = base_node(self._nodes, str(row["base"]))
             self._take_rates(base["rate"])
-            changed = deepcopy(base["readings"])
+            join(changed, base["readings"])
         merge(self._now, changed)
         for more in (row.get("readings") or {}, unfolded(row.get("set") or {})):
             change = _spread(self._renaming.read(more), self._now)
@@ -143,10 +142,13 @@ def merge(into: Tree, change: Mapping[str, Any]) -> None:
 def join(into: Tree, change: Mapping[str, Any]) -> None:
     """Merge a later change into an earlier one; null is kept, since it removes."""
     for name, value in change.items():
-        if isinstance(value, Mapping) and isinstance(into.get(name), dict):
-            join(into[name], value)
+        if isinstance(value, Mapping):
+            inner = into.get(name)
+            if not isinstance(inner, dict):
+                inner = into[name] = {}
+            join(inner, value)
         else:
-            into[name] = deepcopy(value)
+            into[name] = value
 
 
 def unfolded(change: Mapping[str, Any]) -> Tree:
