@@ -56,7 +56,7 @@ class Network:
 MAX_WITH_ZEROS = 8
 """With more interfaces than this, errors and drops of zero are left out."""
 
-Counts: TypeAlias = "tuple[tuple[str, int], ...]"
+Counts: TypeAlias = tuple[tuple[str, int], ...]
 """Numbers by label."""
 
 

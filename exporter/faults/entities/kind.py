@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -150,22 +150,25 @@ def names_of(kind: type) -> dict[str, FieldType]:
     found = dict(_fields(kind))
     for name, member in vars(kind).items():
         if isinstance(member, property) and member.fget is not None and not name.startswith("_"):
-            meant = _field_type(typing.get_type_hints(member.fget).get("return"))
+            meant = _field_type(member.fget.__annotations__.get("return"))
             if meant is not None:
                 found[name] = meant
     return found
 
 
 def _fields(kind: type) -> Iterator[tuple[str, FieldType]]:
-    hints = typing.get_type_hints(kind)
     for item in dataclasses.fields(kind):
-        meant = _field_type(hints[item.name])
+        hint: Any = item.type
+        meant = _field_type(hint)
         if meant is not None:
             yield item.name, meant
 
 
+@cache
 def _field_type(hint: Any) -> FieldType | None:
     """Return the type of a field with this annotation; None if rules cannot read it."""
+    if isinstance(hint, str):
+        raise TypeError(f"annotation in quotation marks: {hint}")
     if _is_labeled(hint):
         return FieldType(Type.NUMBER, is_labeled=True)
     if typing.get_origin(hint) in (typing.Union, types.UnionType):

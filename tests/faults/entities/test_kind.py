@@ -76,6 +76,17 @@ def test_fields_have_the_types_of_their_annotations() -> None:
     }
 
 
+def test_a_quoted_annotation_is_refused() -> None:
+    """It would hide the field from rules."""
+
+    @dataclass
+    class Quoted:
+        number: "float"
+
+    with pytest.raises(TypeError, match="quotation marks: float"):
+        names_of(Quoted)
+
+
 def test_names_can_stand_behind_a_prefix() -> None:
     """What they are stays the same."""
     assert prefixed("memory_", {"used": NUMBER}) == {"memory_used": NUMBER}
