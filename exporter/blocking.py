@@ -82,7 +82,7 @@ class DaemonThreads:
         self._lock = threading.Lock()
         self._idle = 0
         self._finished = 0
-        self._is_watching = False
+        self._timer: asyncio.TimerHandle | None = None
 
     def __call__(self, function: Callable[[], T]) -> Awaitable[T]:
         """Return the function's result; cancelling the awaitable does not wait for the function."""
@@ -91,8 +91,7 @@ class DaemonThreads:
         with self._lock:
             self._queue.append((function, future))
         self._ready.release()
-        if not self._is_watching:
-            self._is_watching = True
+        if self._timer is None:
             self._watch(loop, None)
         return future
 
@@ -100,13 +99,13 @@ class DaemonThreads:
         """Add a thread if calls wait and none has ended since the last look."""
         with self._lock:
             if not self._queue:
-                self._is_watching = False
+                self._timer = None
                 return
             needs_thread = self._idle == 0 and finished_before in (None, self._finished)
             finished = self._finished
         if needs_thread:
             self._start_thread()
-        loop.call_later(SLOW_SECS, self._watch, loop, finished)
+        self._timer = loop.call_later(SLOW_SECS, self._watch, loop, finished)
 
     def _start_thread(self) -> None:
         """Start a thread; if none can be started the calls wait, and it is tried again."""
@@ -141,9 +140,18 @@ class DaemonThreads:
             error = caught
         self._finished += 1
         try:
-            future.get_loop().call_soon_threadsafe(_settle, future, result, error)
+            future.get_loop().call_soon_threadsafe(self._end, future, result, error)
         except RuntimeError:
             return  # the loop is closed: nobody waits any more
+
+    def _end(
+        self, future: asyncio.Future[Any], result: object, error: BaseException | None
+    ) -> None:
+        """Settle the future; cancel the timer if no call waits: it would wake the loop."""
+        if self._timer is not None and not self._queue:
+            self._timer.cancel()
+            self._timer = None
+        _settle(future, result, error)
 
 
 def is_thread_limit(error: RuntimeError) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -103,6 +104,40 @@ async def test_the_thread_of_a_call_that_ends_late_is_not_kept() -> None:
             break
         await asyncio.sleep(0.01)
     assert _our_threads() - before <= 1
+
+
+class _LoopWithTimers(asyncio.SelectorEventLoop):
+    """A loop that lists the timers that have not gone off."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.timers: list[asyncio.TimerHandle] = []
+
+    def call_at(  # type: ignore[override]  # the arguments of the callback have no types here
+        self, when: float, callback: Any, *args: Any, **more: Any
+    ) -> asyncio.TimerHandle:
+        """Start a timer."""
+
+        def go_off() -> None:
+            self.timers.remove(timer)
+            callback(*args)
+
+        timer = super().call_at(when, go_off, **more)
+        self.timers.append(timer)
+        return timer
+
+
+def test_a_call_that_has_ended_leaves_no_timer() -> None:
+    """Each timer wakes the loop, and a driver is looked for each second."""
+    loop = _LoopWithTimers()
+    call = DaemonThreads()
+
+    async def scenario() -> list[int]:
+        return [*await asyncio.gather(*(call(lambda: 1) for _ in range(3))), await call(lambda: 2)]
+
+    assert loop.run_until_complete(scenario()) == [1, 1, 1, 2]
+    loop.close()
+    assert all(timer.cancelled() for timer in loop.timers)
 
 
 async def test_threads_never_keep_the_process() -> None:
