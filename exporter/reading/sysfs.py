@@ -124,7 +124,7 @@ def names_in(folder: Path, what: str) -> list[str]:
     return names
 
 
-def names_or_none(folder: Path) -> list[str]:
+def names_or_none(folder: Path | str) -> list[str]:
     """List a folder, sorted; empty if it is missing."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208 - names are wanted, not paths

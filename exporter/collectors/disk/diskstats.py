@@ -16,7 +16,7 @@ from exporter.model.reading import Reading
 from exporter.reading.device_filter import at_most, shown
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
-from exporter.reading.sysfs import FieldReader, names_in, names_or_none, parse_counter
+from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none, parse_counter
 
 # include/linux/blk_types.h, SECTOR_SHIFT: the unit of diskstats, whatever the device's sector is.
 SECTOR_BYTES = 512
@@ -78,7 +78,7 @@ class DiskReader:
         sectors = fields.count(f"{name} size", folder / "size")
         removable = fields.count(f"{name} removable", folder / "removable")
         rotational = fields.count(f"{name} rotational", folder / "queue/rotational")
-        scsi_address = scsi_address_of(os.path.realpath(folder / "device"))
+        scsi_address = scsi_address_of(link_name(folder / "device") or "")
         return replace(
             disk,
             size_bytes=None if sectors is None else sectors * SECTOR_BYTES,
@@ -150,10 +150,9 @@ def transport_of(name: str, path: str) -> str | None:
     return None
 
 
-def scsi_address_of(path: str) -> str | None:
-    """Return the SCSI address at the end of the device's path in sysfs: 0:0:5:0."""
-    address = Path(path).name
-    return address if _SCSI_ADDRESS.fullmatch(address) else None
+def scsi_address_of(device: str) -> str | None:
+    """Return the SCSI address that is the name of the device in sysfs: 0:0:5:0."""
+    return device if _SCSI_ADDRESS.fullmatch(device) else None
 
 
 def _scsi_serial(name: str, folder: Path, fields: FieldReader) -> str | None:

@@ -35,7 +35,7 @@ from exporter.collectors.pcie.address import is_subfunction, pci_address, pci_ad
 from exporter.config import Devices
 from exporter.model.reading import Reading
 from exporter.reading.device_filter import shown
-from exporter.reading.files import read_text
+from exporter.reading.files import is_there, read_text
 from exporter.reading.source import SourceAbsent
 from exporter.reading.sysfs import FieldReader
 
@@ -160,7 +160,7 @@ class EthtoolReader:
         if not is_the_nodes(self._proc, names, self._own):
             raise SourceAbsent("only a pod's own network can be seen")
         chosen = (name for name in sorted(names) if self._is_shown(name) and self._counts(name))
-        addresses = ((name, pci_address_of(self._folder / name / "device")) for name in chosen)
+        addresses = ((name, pci_address_of(f"{self._folder}/{name}/device")) for name in chosen)
         return [(name, address) for name, address in addresses if address]
 
     def _counts(self, name: str) -> bool:
@@ -169,10 +169,10 @@ class EthtoolReader:
         Of an interface that is switched off, bnxt_en answers zeros (bnxt_get_ethtool_stats), and
         its counts again afterwards: they would look like new ones.
         """
-        folder = self._folder / name
-        is_on = parse_admin_up(FieldReader().text("flags", folder / "flags"))
-        link = folder / "device"
-        is_function = is_subfunction(link) or (link / "physfn").exists()
+        folder = f"{self._folder}/{name}"
+        is_on = parse_admin_up(FieldReader().text("flags", f"{folder}/flags"))
+        link = f"{folder}/device"
+        is_function = is_subfunction(link) or is_there(f"{link}/physfn")
         return is_on is not False and not is_function
 
 

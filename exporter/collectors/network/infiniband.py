@@ -19,7 +19,7 @@ from exporter.collectors.network.interfaces import with_peers
 from exporter.collectors.network.values import Infiniband, InfinibandPort
 from exporter.collectors.pcie.address import is_subfunction, pci_address_of
 from exporter.model.reading import Labeled, Reading
-from exporter.reading.files import read_text
+from exporter.reading.files import is_there, read_text
 from exporter.reading.known_good import KnownGood
 from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent, SourceFailed
@@ -89,7 +89,7 @@ class InfinibandReader:
         self._known_good = known_good or KnownGood()
         self._folder = sys_root / "class/infiniband"
         self._limit = limit
-        self._refused: dict[Path, int] = {}  # the folder as it was then
+        self._refused: dict[str, int] = {}  # the folder as it was then
         self._is_virtual: Seldom[bool] = Seldom()
         self._addresses: Seldom[str] = Seldom()
 
@@ -100,7 +100,7 @@ class InfinibandReader:
             (device, port)
             for device in names_in(self._folder, "InfiniBand or RoCE cards")
             if not self._is_function(device)
-            for port in names_or_none(self._folder / device / "ports")
+            for port in names_or_none(f"{self._folder}/{device}/ports")
         ]
         if not keys:
             raise SourceAbsent(f"{self._folder} holds no port")
@@ -117,27 +117,27 @@ class InfinibandReader:
 
     def _is_function(self, device: str) -> bool | None:
         """Whether the device is a virtual function or a subfunction of a card."""
-        link = self._folder / device / "device"
+        link = f"{self._folder}/{device}/device"
         return self._is_virtual.get(
-            self._place(device), lambda: is_subfunction(link) or (link / "physfn").exists()
+            self._place(device), lambda: is_subfunction(link) or is_there(f"{link}/physfn")
         )
 
     def _port(self, device: str, port: str, fields: FieldReader) -> InfinibandPort:
-        folder = self._folder / device / "ports" / port
+        folder = f"{self._folder}/{device}/ports/{port}"
         key = f"{device}/{port}"
-        state = parse_state(fields.label(f"{key} state", folder / "state"))
+        state = parse_state(fields.label(f"{key} state", f"{folder}/state"))
         # A card whose firmware failed answers nothing, not its state either: that is no refusal.
         refuses = state is not None
-        counters = self._counters(folder / "counters", key, fields, refuses=refuses)
-        events = self._counters(folder / "hw_counters", key, fields, refuses=refuses)
+        counters = self._counters(folder, "counters", key, fields, refuses=refuses)
+        events = self._counters(folder, "hw_counters", key, fields, refuses=refuses)
         # Without a link drivers fill in a rate: mlx5 says 40 Gb/sec of any Ethernet port.
-        rate = None if state == DOWN else fields.label(f"{key} rate", folder / "rate")
+        rate = None if state == DOWN else fields.label(f"{key} rate", f"{folder}/rate")
         port_seen = InfinibandPort(
             device=device,
             port=port,
             state=state,
-            phys_state=parse_state(fields.label(f"{key} phys_state", folder / "phys_state")),
-            link_layer=fields.label(f"{key} link_layer", folder / "link_layer"),
+            phys_state=parse_state(fields.label(f"{key} phys_state", f"{folder}/phys_state")),
+            link_layer=fields.label(f"{key} link_layer", f"{folder}/link_layer"),
             rate_bytes_per_second=parse_rate(rate),
             receive_bytes=_bytes(counters.get("port_rcv_data")),
             transmit_bytes=_bytes(counters.get("port_xmit_data")),
@@ -145,22 +145,23 @@ class InfinibandReader:
             errors=_chosen(counters, {name: name for name in ERRORS}),
             events=_chosen(events, EVENTS),
             pci_bus_id=self._addresses.get(
-                self._place(device), lambda: pci_address_of(self._folder / device / "device")
+                self._place(device), lambda: pci_address_of(f"{self._folder}/{device}/device")
             ),
         )
         was_up = self._known_good.update(f"port {key}", is_good=port_seen.up)
         return replace(port_seen, link_was_up=was_up)
 
     def _counters(
-        self, folder: Path, key: str, fields: FieldReader, *, refuses: bool
+        self, port_folder: str, kind: str, key: str, fields: FieldReader, *, refuses: bool
     ) -> dict[str, int]:
-        """Read the counters in a folder; empty for a port whose counters were refused.
+        """Read the counters in a folder of a port; empty if they were refused.
 
         A failure is remembered where it is a refusal.
         """
         result: dict[str, int] = {}
+        folder = f"{port_folder}/{kind}"
         if folder in self._refused and self._refused[folder] == _inode(folder):
-            fields.skip(f"{key} {folder.name}", "refused once, not asked again")
+            fields.skip(f"{key} {kind}", "refused once, not asked again")
             return result
         for name in SHOWN.intersection(names_or_none(folder)):
             try:
@@ -170,7 +171,7 @@ class InfinibandReader:
             except SourceFailed as failed:
                 if refuses and getattr(failed.__cause__, "errno", None) in REFUSALS:
                     self._refused[folder] = _inode(folder)
-                fields.skip(f"{key} {folder.name}", str(failed))
+                fields.skip(f"{key} {kind}", str(failed))
                 return {}
             if number is None:
                 fields.skip(f"{key} {name}", "does not hold a counter")
@@ -179,10 +180,10 @@ class InfinibandReader:
         return result
 
 
-def _inode(folder: Path) -> int:
+def _inode(folder: str) -> int:
     """Return the number of a folder, another one after its driver was loaded; 0 without it."""
     try:
-        return folder.stat().st_ino
+        return os.stat(folder).st_ino  # noqa: PTH116 - no Path: slow
     except OSError:
         return 0  # it has just gone
 

@@ -9,6 +9,7 @@ own pod, and only an interface with hardware shows that the pod uses the node's 
 https://docs.kernel.org/filesystems/proc.html#networking-info-in-proc-net
 """
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -117,64 +118,64 @@ class NetworkReader:
 
     def _is_hardware(self, name: str) -> bool:
         """Tell whether an interface is a card, neither a function nor made of other interfaces."""
-        folder = self._sys / "class/net" / name
-        is_card = (folder / "device").exists() and not (folder / "device/physfn").exists()
+        folder = f"{self._sys}/class/net/{name}"
+        is_card = is_there(f"{folder}/device") and not is_there(f"{folder}/device/physfn")
         return is_card and _has_cable(folder)
 
     def _described(self, counted: Interface, fields: FieldReader) -> Interface:
         name = counted.device
-        folder = self._sys / "class/net" / name
-        operstate = fields.label(f"{name} operstate", folder / "operstate")
+        folder = f"{self._sys}/class/net/{name}"
+        operstate = fields.label(f"{name} operstate", f"{folder}/operstate")
         is_up = self._is_up(folder, operstate)
-        address = pci_address_of(folder / "device") if _has_cable(folder) else None
+        address = pci_address_of(f"{folder}/device") if _has_cable(folder) else None
         # Only those with hardware: the names of pods' interfaces would fill what is remembered.
         was_up = None
         if address is not None:
             was_up = self._known_good.update(f"interface {name}", is_good=is_up)
-        numa_node = fields.number(f"{name} numa_node", folder / "device/numa_node")
+        numa_node = fields.number(f"{name} numa_node", f"{folder}/device/numa_node")
         return replace(
             counted,
             up=is_up,
-            admin_up=parse_admin_up(fields.text(f"{name} flags", folder / "flags")),
+            admin_up=parse_admin_up(fields.text(f"{name} flags", f"{folder}/flags")),
             speed_bytes_per_second=self._speed(folder) if is_up else None,
-            carrier_changes=fields.count(f"{name} carrier_changes", folder / "carrier_changes"),
-            carrier_up_count=fields.count(f"{name} carrier_up_count", folder / "carrier_up_count"),
+            carrier_changes=fields.count(f"{name} carrier_changes", f"{folder}/carrier_changes"),
+            carrier_up_count=fields.count(f"{name} carrier_up_count", f"{folder}/carrier_up_count"),
             link_was_up=was_up,
-            driver=link_name(folder / "device/driver"),
+            driver=link_name(f"{folder}/device/driver"),
             pci_bus_id=address,
             numa_node=None if numa_node is None or numa_node < 0 else numa_node,
-            mtu=fields.count(f"{name} mtu", folder / "mtu"),
+            mtu=fields.count(f"{name} mtu", f"{folder}/mtu"),
             operstate=operstate,
         )
 
-    def _is_up(self, folder: Path, operstate: str | None) -> bool | None:
+    def _is_up(self, folder: str, operstate: str | None) -> bool | None:
         """Tell whether an interface can carry traffic; by its carrier if operstate is unknown."""
         if operstate == "unknown":
             # An interface that is switched off answers EINVAL (net/core/net-sysfs.c, carrier_show),
             # which is not recorded as missing.
-            carrier = FieldReader().count("carrier", folder / "carrier")
+            carrier = FieldReader().count("carrier", f"{folder}/carrier")
             return None if carrier is None else carrier == 1
         return None if operstate is None else operstate == "up"
 
-    def _speed(self, folder: Path) -> float | None:
+    def _speed(self, folder: str) -> float | None:
         """Read bytes per second; None if the driver answers -1 or an error."""
         # SPEED_UNKNOWN is -1 (include/uapi/linux/ethtool.h); EINVAL while the interface is off.
-        megabits = FieldReader().number("speed", folder / "speed")
+        megabits = FieldReader().number("speed", f"{folder}/speed")
         return megabits * float(BYTES_PER_MEGABIT) if megabits and megabits > 0 else None
 
 
-def _has_cable(folder: Path) -> bool:
+def _has_cable(folder: str) -> bool:
     """Tell whether the link of an interface is a cable, whose loss is a fault.
 
     That of a wireless one comes and goes. A representor stands for a function in the adapter's
     switch: its `device` is the adapter; its link is down while nobody uses the function, as is
     that of a subfunction.
     """
-    if is_subfunction(folder / "device"):
+    if is_subfunction(f"{folder}/device"):
         return False
     fields = FieldReader()
-    kind = RADIO.search(fields.text("uevent", folder / "uevent") or "")
-    name = fields.text("phys_port_name", folder / "phys_port_name")
+    kind = RADIO.search(fields.text("uevent", f"{folder}/uevent") or "")
+    name = fields.text("phys_port_name", f"{folder}/phys_port_name")
     return kind is None and (name is None or REPRESENTOR.match(name) is None)
 
 
@@ -247,6 +248,6 @@ def is_the_nodes(proc_root: Path, names: Iterable[str], own: OwnRoots = OWN_ROOT
     Process 1 is the node's in a proc filesystem that is not ours, and in the first PID namespace.
     Hardware is searched in our own sysfs: the node's, mounted elsewhere, has an eth0 as well.
     """
-    is_mounted = proc_root.resolve() != own.proc.resolve()
-    has_hardware = ((own.sys / "class/net" / name / "device").exists() for name in names)
+    is_mounted = os.path.realpath(proc_root) != os.path.realpath(own.proc)
+    has_hardware = (is_there(f"{own.sys}/class/net/{name}/device") for name in names)
     return is_mounted or bool(is_initial(proc_root)) or any(has_hardware)
