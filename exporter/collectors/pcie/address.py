@@ -3,10 +3,6 @@
 import os
 import re
 from functools import lru_cache
-from pathlib import Path
-
-from exporter.reading.files import is_there
-from exporter.reading.sysfs import link_name
 
 _ADDRESS = re.compile(
     r"(?:(?P<domain>[0-9a-f]{1,8}):)?(?P<bus>[0-9a-f]{1,2}):(?P<device>[0-9a-f]{1,2})"
@@ -41,11 +37,11 @@ def addresses_in(path: str) -> list[str]:
     return [part for part in path.split("/") if is_pci_address(part)]
 
 
-def pci_address_of(link: Path | str) -> str | None:
+def pci_address_of(link: str | os.PathLike[str]) -> str | None:
     """Find the PCI device behind a `device` link, also one below it; None where there is none."""
     try:
-        name = os.readlink(link).rpartition("/")[2]  # noqa: PTH115 - no Path: slow
-        if is_pci_address(name) and is_there(link):
+        name = os.readlink(link).rpartition("/")[2]  # noqa: PTH115 - a probe imports no pathlib
+        if is_pci_address(name) and os.path.exists(link):  # noqa: PTH110 - same
             return name  # as nearly always; the whole path takes a call for each of its parts
         addresses = addresses_in(os.path.realpath(link, strict=True))
     except OSError:
@@ -53,9 +49,9 @@ def pci_address_of(link: Path | str) -> str | None:
     return addresses[-1] if addresses else None
 
 
-def is_subfunction(link: Path | str) -> bool:
+def is_subfunction(link: str | os.PathLike[str]) -> bool:
     """Tell whether a `device` link leads to a subfunction of an adapter: mlx5_core.sf.4.
 
     https://docs.kernel.org/networking/devlink/devlink-port.html#subfunction
     """
-    return _SUBFUNCTION.fullmatch(link_name(link) or "") is not None
+    return _SUBFUNCTION.fullmatch(os.path.realpath(link).rpartition("/")[2]) is not None
