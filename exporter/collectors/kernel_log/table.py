@@ -1,7 +1,8 @@
 """The search for the pattern that a line matches."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import groupby, takewhile
 
 from exporter.collectors.kernel_log.pattern import LINE_FEED, LinePattern, Role
@@ -38,7 +39,7 @@ class Table:
         lines = lines or shipped_lines()
         self._rows = lines.rows
         self.kinds = lines.kinds
-        self.may_match = re.compile(any_of(row.contains.encode() for row in self._rows)).search
+        self.may_match = search_for(tuple(row.contains for row in self._rows))
         """Whether raw text may be a known line; None when it surely is not."""
 
     def matches(self, text: str, *, is_one_print: bool) -> Iterator[Match]:
@@ -81,6 +82,12 @@ class Table:
                 if found is not None:
                     return Match(row, _fields(row, found), line)
         return None
+
+
+@cache
+def search_for(words: tuple[str, ...]) -> Callable[[bytes], re.Match[bytes] | None]:
+    """Return the search for any of the words, compiled once for all tables."""
+    return re.compile(any_of(word.encode() for word in words)).search
 
 
 def any_of(words: Iterable[bytes]) -> bytes:
