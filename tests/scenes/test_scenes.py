@@ -12,6 +12,7 @@ from exporter.collectors.everything import rule_book
 from exporter.faults.events.query import Events
 from exporter.faults.expr.syntax import Window, walk
 from exporter.faults.rules.rule import Rule
+from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault
 from tests.corpus.invariants import PATIENCE_SECS, Watch
 from tests.fakes.host_tree import HostTree, quick_folder
@@ -121,13 +122,16 @@ class Acts:
             if fault := await self.now():
                 return fault
             if is_still and number == scene.looks and not (pause or scene.watched):
-                await self.stage.wait((looks - number) * scene.interval)
-                return await self.now()
+                waited = await self.stage.wait((looks - number) * scene.interval)
+                return self.of_rule(waited) or await self.now()
         return None
 
     async def now(self) -> Fault | None:
         """The fault of the rule if it is active at the next look."""
-        snapshot = await self.stage.look()
+        return self.of_rule(await self.stage.look())
+
+    def of_rule(self, snapshot: Snapshot) -> Fault | None:
+        """The fault of the rule if it is active in this snapshot."""
         assert snapshot.conclusions is not None
         for fault in snapshot.conclusions.active:
             if fault.rule == self.scene.rule and self.scene.about in fault.subject.hw_id:
@@ -137,20 +141,20 @@ class Acts:
     async def ends(self) -> None:
         """Repair the node: the fault has to end now."""
         await self.stage.repair(self.scene.ill, self.scene.well)
-        await self.stage.look()  # systemd is asked at every second look
         rule = RULES[self.scene.rule]
         seen_secs = _window_secs(rule) + self.scene.late
         clear_secs = rule.clear_for_secs + 2 * INTERVAL_SECS
+        looks = self.scene.looks
+        if self.scene.watched:
+            looks += int((seen_secs + clear_secs) / self.scene.interval)
         for _ in range(RETRIES if self.scene.pause else 1):
             await asyncio.sleep(self.scene.pause)
-            await self.now()
-            if self.scene.watched:
-                for _ in range(int((seen_secs + clear_secs) / self.scene.interval)):
-                    await self.stage.look()
-            else:
+            for _ in range(looks):
+                last = await self.stage.look()
+            if not self.scene.watched:
                 await self.stage.wait(seen_secs, SPARSE_SECS)
-                await self.stage.wait(clear_secs, SPARSE_SECS)
-            if await self.now() is None:
+                last = await self.stage.wait(clear_secs, SPARSE_SECS)
+            if self.of_rule(last) is None:
                 return
         raise AssertionError(f"{self.scene.rule} does not end")
 
