@@ -5,14 +5,11 @@ import math
 import os
 import re
 import time
-from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from fcntl import ioctl
 from pathlib import Path
 from shutil import rmtree
-from termios import FIONREAD
 from typing import Any
 
 from exporter.collector import Collectors
@@ -21,6 +18,8 @@ from exporter.collectors.clock import ClockReader
 from exporter.collectors.disk.filesystem import FilesystemSource
 from exporter.collectors.disk.nvme import NvmeHealthReader
 from exporter.collectors.gpu.source import GpuSource
+from exporter.collectors.kernel_log.checkpoint import Position
+from exporter.collectors.kernel_log.source import KernelLogSource
 from exporter.collectors.network.ethtool import EthtoolReader
 from exporter.config import Config
 from exporter.config.file import Layer, load
@@ -54,8 +53,6 @@ GROWING = re.compile(r"\{(\d+)\}")
 LONG_SECS, SPARSE_SECS, SPARSE_STEPS = 120.0, 60.0, 8
 """Of a longer wait only the last part is judged at each interval."""
 
-LOG_SECS = 0.25
-"""Real seconds until the lines of a block that may still grow are taken as complete."""
 LINK = "-> "
 """What the text of a symbolic link begins with; its target follows."""
 
@@ -268,8 +265,15 @@ class Stage:
         for number, line in enumerate(change.log):
             self._log.print(line, self.boottime, lost=change.lost if number == 1 else 0)
         if change.log and self._running:
-            await self._log.is_read()
-            await asyncio.sleep(LOG_SECS)
+            await self._log_is_read()
+
+    async def _log_is_read(self) -> None:
+        """Wait until the exporter has taken all lines, and expects no further ones of a block."""
+        source = next(source for source in self._sources if isinstance(source, KernelLogSource))
+        assert source._followed is not None
+        pipeline = source._followed.pipeline
+        while pipeline.is_holding or self._log.is_ahead_of(pipeline.position):  # noqa: ASYNC110 - nobody is told of each line
+            await asyncio.sleep(0.01)
 
     def grow(self, change: Change, number: int) -> None:
         """Write the counters that grow, as they are at the look of this number."""
@@ -371,12 +375,9 @@ class _KernelLog:
         self._sequence += 1 + lost
         os.write(self._ends[1], kmsg(text, sequence=self._sequence, stamp=stamp))
 
-    async def is_read(self) -> None:
-        """Wait until the exporter has taken all lines."""
-        left = array("i", [1])
-        while left[0]:
-            ioctl(self._ends[0], FIONREAD, left)
-            await asyncio.sleep(0.01)
+    def is_ahead_of(self, position: Position | None) -> bool:
+        """Tell whether lines were printed after the last one that was read."""
+        return position is None or position.sequence != self._sequence
 
     def close(self) -> None:
         for end in self._ends:
