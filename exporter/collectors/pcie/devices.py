@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from exporter.collectors.pcie.address import addresses_in, is_pci_address
 from exporter.collectors.pcie.values import NVIDIA, Pcie, PcieDevice, PcieError
 from exporter.model.reading import Missing, Reading
+from exporter.reading.files import is_there
 from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent
 from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none
@@ -92,39 +93,36 @@ class PcieReader:
         slots = self._slot_names(fields)
         result: dict[str, PcieDevice] = {}
         for name in filter(is_pci_address, names):
-            kind = self._kind(self._folder / name, fields)
+            code = fields.label(f"{name} class", self._file(name, "class")) or ""
+            kind = self._kind(name, code, fields)
             if kind is None:
                 continue
-            real_path = os.path.realpath(self._folder / name)
+            real_path = os.path.realpath(f"{self._folder}/{name}")
             path = tuple(addresses_in(real_path))
             for depth, address in enumerate(path[:-1], start=1):
-                result.setdefault(address, self._found("port", path[:depth], slots, fields))
+                if address not in result:
+                    result[address] = self._found("port", path[:depth], slots, fields)
             device = self._found(kind, path or (name,), slots, fields)
-            is_ethernet = self._code(self._folder / name, fields).startswith(ETHERNET)
-            is_lent = is_ethernet and LENT.search(real_path) is not None
+            is_lent = code.startswith(ETHERNET) and LENT.search(real_path) is not None
             result[name] = replace(device, is_lent=is_lent)
         return dict(sorted(result.items()))
 
-    def _kind(self, folder: Path, fields: FieldReader) -> str | None:
+    def _kind(self, name: str, code: str, fields: FieldReader) -> str | None:
         """Return the kind of the device; None for unimportant ones and virtual functions."""
-        code = self._code(folder, fields)
         kind = KINDS.get(code[:6])
-        if kind is None or (folder / "physfn").exists():
+        if kind is None or is_there(self._file(name, "physfn")):
             return None
         if code.startswith(DISPLAY):
-            vendor = self._vendor(folder.name, fields)
+            vendor = self._vendor(name, fields)
             return kind if vendor is None or vendor in GRAPHICS_MAKERS else None
         return kind
-
-    def _code(self, folder: Path, fields: FieldReader) -> str:
-        return fields.label(f"{folder.name} class", folder / "class") or ""
 
     def _found(
         self, kind: str, path: tuple[str, ...], slots: Mapping[str, str], fields: FieldReader
     ) -> PcieDevice:
         """Read what does not change while a device is there; its path starts at the processor."""
         address = path[-1]
-        numa = fields.number(f"{address} numa_node", self._folder / address / "numa_node")
+        numa = fields.number(f"{address} numa_node", self._file(address, "numa_node"))
         return PcieDevice(
             device=address,
             kind=kind,
@@ -135,7 +133,7 @@ class PcieReader:
         )
 
     def _vendor(self, name: str, fields: FieldReader) -> str | None:
-        return fields.label(f"{name} vendor", self._folder / name / "vendor")
+        return fields.label(f"{name} vendor", self._file(name, "vendor"))
 
     def _slot_names(self, fields: FieldReader) -> dict[str, str]:
         """Read the names of slots by the address, without function, of the device in the slot."""
