@@ -109,10 +109,11 @@ SERVICES = ("containerd", "kubelet", "nvidia-fabricmanager", "nvidia-persistence
 """Services that run on a GPU node, as `tests.fakes.system_bus` tells of them."""
 
 
-def gpu_node(folder: Path, gpus: int = 8) -> HostTree:
-    """A host with two sockets and up to eight GPUs, each behind a switch with an InfiniBand port.
+def gpu_node(folder: Path, gpus: int = 8, ports: int = 8) -> HostTree:
+    """A host with two sockets and up to eight GPUs, each behind a switch.
 
-    The GPUs are at the bus ids of the capture `h100x8`.
+    So many of the switches have an InfiniBand port too. The GPUs are at the bus ids of the capture
+    `h100x8`.
     """
     tree = HostTree(folder)
     tree.write(host_proc.files(cpus=16, memory_kib=2 * 1024**3))
@@ -133,7 +134,8 @@ def gpu_node(folder: Path, gpus: int = 8) -> HostTree:
     _plug(tree, host_devices.nvme_disk("nvme0", bus=0x06))
     for number, bus in enumerate(host_devices.GPU_BUSES[:gpus]):
         _plug(tree, host_devices.gpu_behind_switch(number, bus))
-        _plug(tree, host_devices.infiniband_card(number, bus))
+        if number < ports:
+            _plug(tree, host_devices.infiniband_card(number, bus))
     return tree
 
 

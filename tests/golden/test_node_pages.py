@@ -16,7 +16,7 @@ from exporter.reports.node import hardware
 from tests.collectors.whole_node import look_around
 from tests.fakes.host_tree import HostTree, cpu_node, gpu_node, minimal
 
-NODES = {"node_of_cpus": cpu_node, "node_of_gpus": gpu_node}
+NODES: dict[str, Callable[[Path], HostTree]] = {"node_of_cpus": cpu_node, "node_of_gpus": gpu_node}
 NOT_OF_THE_TREE = frozenset({"filesystem", "clock"})
 """What asks the kernel and not files would differ on every machine."""
 
@@ -26,8 +26,7 @@ def test_the_whole_page_is_as_expected(
     name: str, tmp_path: Path, is_as_expected: Callable[[str, str], None]
 ) -> None:
     """Every name, label, order, type and value."""
-    build: Callable[[Path], HostTree] = NODES[name]
-    snapshot = look_around(build(tmp_path), NOT_OF_THE_TREE)
+    snapshot = look_around(NODES[name](tmp_path), NOT_OF_THE_TREE)
     text = render(FAMILIES, snapshot, Format.TEXT).body.decode()
     is_as_expected(f"{name}.prom", text)
     openmetrics = render(FAMILIES, snapshot, Format.OPENMETRICS).body.decode() + "# EOF\n"
