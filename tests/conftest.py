@@ -73,7 +73,7 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
         return f"{file} {crc32(nodeid.encode()) % SCENE_PARTS}"
 
 
-SCENE_PARTS = 16
+SCENE_PARTS = 48
 
 
 @pytest.hookimpl(optionalhook=True)  # `make mutants` runs without pytest-xdist
