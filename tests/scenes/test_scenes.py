@@ -20,6 +20,7 @@ from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.scenes.scene import INTERVAL_SECS, Change, Scene, scenes
 from tests.scenes.stage import (
+    GPUS,
     LONG_SECS,
     PROGRAMS,
     SPARSE_SECS,
@@ -80,7 +81,7 @@ async def stage(
 ) -> AsyncIterator[Stage]:
     """A node that is well; where no scene is about GPUs, it has two: the others cost time."""
     with TemporaryDirectory(dir=quick_folder()) as folder:
-        found = Stage(Path(folder), nvml, nvidia_smi, nodes(8 if scene.gpus else 2))
+        found = Stage(Path(folder), nvml, nvidia_smi, nodes(GPUS if scene.gpus else 2))
         yield found
         await found.stop()
         found.close()

@@ -28,7 +28,7 @@ class LiveNode(GpuNode):
 
     def __init__(self, folder: Path, nvml: NvmlLibrary, smi: NvidiaSmi, log: KernelLog) -> None:
         super().__init__(folder, nvml, smi)
-        self.log, self.tree = log, healthy_node(folder / "node")
+        self.log, self.tree = log, healthy_node(folder / "node", gpus=8)
         self.sections = {
             "sources": self.tree.roots,
             "kernel_log": {"enabled": True, "path": str(log.path)},

@@ -19,9 +19,9 @@ from tests.fakes.host_tree import quick_folder
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.scenes.scene import Change, Scene
-from tests.scenes.stage import Stage
+from tests.scenes.stage import GPUS, Stage
 
-LAST_GPU = "0000:db:00.0"
+LAST_GPU = "0000:5d:00.0"
 DIMM = "/sys/devices/system/edac/mc/mc0/dimm1"
 LOOKS = 8
 
@@ -89,23 +89,23 @@ def test_a_gpu_missing_since_the_start_is_one_root(stage: Stage, root: str) -> N
     """Another rule is the root where the bus still shows the GPU, else this one."""
 
     async def play() -> None:
-        await stage.change(Change(nvml=("count = 7",)))
+        await stage.change(Change(nvml=(f"count = {GPUS - 1}",)))
         found = faults(await looks(stage))
         assert "expected_gpu_missing" in found
         assert [rule for rule, is_root in found.items() if is_root] == [root]
 
     if root == "expected_gpu_missing":
         unplug(stage, LAST_GPU)
-    played(stage, scene(has_gpus=True, gpus=8), play)
+    played(stage, scene(has_gpus=True, gpus=GPUS), play)
 
 
 @pytest.mark.system
 @pytest.mark.parametrize(
     ("label", "there", "kind"),
     [
-        ("gpus", 8, "gpu"),
+        ("gpus", GPUS, "gpu"),
         ("nvlinks", 18, "nvlink"),
-        ("ports", 8, "port"),
+        ("ports", 2, "port"),
         ("disks", 1, "disk"),
         ("dimms", 4, "memory"),
         ("memory-gib", 2000, "memory"),
@@ -180,9 +180,9 @@ def test_a_part_is_named_as_tools_print_it(written: str, slot: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "change"),
     [
-        ("gpu", Change(nvml=("count = 7",))),
+        ("gpu", Change(nvml=(f"count = {GPUS - 1}",))),
         ("nvlink", Change(nvml=("device.0.nvlink.2.state = 0",))),
-        ("port", Change(files={"/sys/class/infiniband/mlx5_7": None})),
+        ("port", Change(files={"/sys/class/infiniband/mlx5_1": None})),
         ("disk", Change(files={"/sys/block/nvme0n1": None})),
         ("memory", Change(files={f"{DIMM}/dimm_label": "CPU0_DIMM_C1\n"})),
     ],
@@ -212,7 +212,7 @@ def test_a_state_directory_that_is_gone_is_no_acceptance(stage: Stage, folder: P
 
     async def play() -> None:
         await looks(stage, 3)
-        await stage.change(Change(files={"/sys/class/infiniband/mlx5_7": None}))
+        await stage.change(Change(files={"/sys/class/infiniband/mlx5_1": None}))
         assert faults(await looks(stage)) == {"expected_port_missing": True}
         state.rename(elsewhere)
         state.mkdir()
