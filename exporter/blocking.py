@@ -127,10 +127,12 @@ class DaemonThreads:
                     return  # another thread waits already: one is enough
                 self._idle += 1
             self._ready.acquire()
-            with self._lock:
-                self._idle -= 1
-                function, future = self._queue.popleft()
-            self._run(function, future)
+            self._run(*self._next())  # an idle thread keeps nothing of its last call
+
+    def _next(self) -> tuple[Callable[[], Any], asyncio.Future[Any]]:
+        with self._lock:
+            self._idle -= 1
+            return self._queue.popleft()
 
     def _run(self, function: Callable[[], Any], future: asyncio.Future[Any]) -> None:
         result, error = None, None

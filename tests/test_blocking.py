@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from exporter.blocking import NO_THREAD, SLOW_SECS, DaemonThreads, wait_for_any
 from tests.fakes.virtual_time import run_virtually
+from tests.fakes.waiting import until
 
 
 @contextmanager
@@ -138,6 +140,21 @@ def test_a_call_that_has_ended_leaves_no_timer() -> None:
     assert loop.run_until_complete(scenario()) == [1, 1, 1, 2]
     loop.close()
     assert all(timer.cancelled() for timer in loop.timers)
+
+
+async def test_an_idle_thread_keeps_nothing_of_its_last_call() -> None:
+    """What was read goes away with its reader, although the thread waits for the next call."""
+
+    class Reader:
+        def read(self) -> int:
+            return 1
+
+    reader = Reader()
+    left = weakref.ref(reader)
+    call = DaemonThreads()
+    assert await call(reader.read) == 1
+    del reader
+    await until(lambda: left() is None)
 
 
 async def test_threads_never_keep_the_process() -> None:

@@ -131,8 +131,9 @@ class OwnReading(Readings):
         self._run(self._app.collect())
 
     def close(self) -> None:
-        """End the child processes."""
+        """End the child processes, and close the event loop."""
         self._run(self._app.close())
+        self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run_until_complete(work)
