@@ -8,13 +8,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from exporter.collectors.everything import rule_book
 from exporter.faults.events.query import Events
 from exporter.faults.expr.compile import compile_expr
 from exporter.faults.expr.syntax import Literal, Node, Operation, Window
 from exporter.faults.rules.rule import Condition, Rule
 from tests.faults.rules import edges
 from tests.faults.rules.limits import LIMITS, limits
-from tests.faults.rules.shipped_rules import pinned_lines, shipped
+from tests.faults.rules.shipped_rules import pinned_lines
 
 CONDITIONS = ("when", "clear", "only_if", "escalate")
 GOAL = 0.97
@@ -101,7 +102,7 @@ def seen_by(mutant: Rule) -> str:
 
 def chosen(count: int, seed: int) -> list[Mutant]:
     """Choose so many breaks at random, of each sort alike; all for 0."""
-    found = [mutant for rule in shipped().rules for mutant in mutants(rule)]
+    found = [mutant for rule in rule_book().rules for mutant in mutants(rule)]
     if not count:
         return found
     source = random.Random(seed)  # noqa: S311 - the same breaks for the same seed

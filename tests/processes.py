@@ -59,8 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what lies in the folders of whole programs."""
-    tests = Path(__file__).parent
+    above = len(Path(__file__).parent.parts)
     for item in items:
-        parts = item.path.relative_to(tests).parts
+        parts = item.path.parts[above:]
         if parts[0] in SYSTEM_FOLDERS or "system" in parts:
             item.add_marker(pytest.mark.system)

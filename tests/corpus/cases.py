@@ -79,18 +79,13 @@ def folders() -> list[Path]:
     return sorted(path.parent for path in HERE.glob(f"*/{LABELS}"))
 
 
-def _of_benchmark(lines: Iterable[str]) -> Iterator[Case]:
-    """Yield the cases: each is a line of labels, and lines of its recording after it."""
-    labels: Tree = {}
-    rows: list[str] = []
-    for line in lines:
-        if not line.startswith('{"recording": '):
-            rows.append(line)
-            continue
-        if labels:
-            yield case_of(labels, labels["batch"], "".join(rows))
-        labels, rows = json.loads(line), []
-    yield case_of(labels, labels["batch"], "".join(rows))
+def _of_benchmark(text: str) -> Iterator[Case]:
+    """Yield the cases: after the head each is a line of labels, and lines of its recording."""
+    begin = '{"recording": '
+    for each in text.split(f"\n{begin}")[1:]:
+        line, _, recording = each.partition("\n")
+        labels = json.loads(begin + line)
+        yield case_of(labels, labels["batch"], recording)
 
 
 def _by_batch(cases: Iterable[Case]) -> Mapping[str, tuple[Case, ...]]:
@@ -101,7 +96,7 @@ def _by_batch(cases: Iterable[Case]) -> Mapping[str, tuple[Case, ...]]:
 
 
 with lzma.open(BENCHMARK, "rt", encoding="utf-8") as benchmark:
-    OF_BENCHMARK = tuple(_of_benchmark(benchmark))
+    OF_BENCHMARK = tuple(_of_benchmark(benchmark.read()))
 _NEW = sorted({path.name for path in folders()} - {case.batch for case in OF_BENCHMARK})
 CASES = (*OF_BENCHMARK, *(case for name in _NEW for case in readable(HERE / name)))
 BATCHES = _by_batch(CASES)

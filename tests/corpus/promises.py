@@ -3,7 +3,6 @@
 from functools import cache
 
 from exporter.collectors.everything import rule_book
-from exporter.faults.rules.loader import RuleBook
 from tests.corpus.cases import NOT_MENDED, Case
 from tests.corpus.scoring import Result, Score, judged
 
@@ -17,13 +16,7 @@ LEAST_END_RIGHT = 0.95
 @cache
 def result_of(case: Case) -> Result:
     """One recording through the shipped rules, once for all tests."""
-    return judged(case, shipped())
-
-
-@cache
-def shipped() -> RuleBook:
-    """The shipped rules, read once: a recording changes nothing in them."""
-    return rule_book()
+    return judged(case, rule_book())
 
 
 def test_what_is_said_holds(case: Case) -> None:

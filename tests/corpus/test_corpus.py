@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.collectors.everything import EVERYTHING
+from exporter.collectors.everything import EVERYTHING, rule_book
 from exporter.faults.replay.steps import listed, merge
 from tests.corpus.cases import (
     BATCHES,
@@ -19,7 +19,6 @@ from tests.corpus.cases import (
     folders,
     readable,
 )
-from tests.corpus.promises import shipped
 
 
 def test_there_are_enough_recordings() -> None:
@@ -31,7 +30,7 @@ def test_there_are_enough_recordings() -> None:
 
 def test_a_label_speaks_of_rules_that_exist() -> None:
     """A fault that is expected names a shipped rule: a renamed one would be missed in silence."""
-    known = {rule.id for rule in shipped().rules}
+    known = {rule.id for rule in rule_book().rules}
     labels = {label for case in CASES for label in (*case.expect, *case.root)}
     assert len(labels) > 100
     unknown = {

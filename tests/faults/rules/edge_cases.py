@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.collectors.everything import VOCABULARY
+from exporter.collectors.everything import VOCABULARY, rule_book
 from exporter.faults.events.query import Events
 from exporter.faults.expr.compile import Compiled, compile_expr
 from exporter.faults.expr.syntax import Known, Literal, Name, Node, Operation, walk
@@ -26,7 +26,7 @@ from tests.faults.rules.edges import (
     without,
 )
 from tests.faults.rules.limits import LIMITS, limits
-from tests.faults.rules.shipped_rules import pinned_file, shipped
+from tests.faults.rules.shipped_rules import pinned_file
 
 TRIES = 3000
 BESIDE = 0.01
@@ -171,7 +171,7 @@ def _atom(name: str, node: Node, kind: str, literals: list[float | bool | str]) 
 def write() -> None:
     """Write all rows anew."""
     written: dict[Path, list[str]] = {}
-    for rule in sorted(shipped().rules, key=lambda rule: rule.id):
+    for rule in sorted(rule_book().rules, key=lambda rule: rule.id):
         written.setdefault(pinned_file(rule, PINNED), []).extend(it.line() for it in edges(rule))
         written.setdefault(pinned_file(rule, LIMITS), []).append(limits(rule))
     for path, lines in written.items():

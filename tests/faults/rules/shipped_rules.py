@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
-from exporter.collectors.everything import SHIPPED, TRAITS, VOCABULARY
+from exporter.collectors.everything import TRAITS, VOCABULARY
 from exporter.faults.evaluate import Evaluator
-from exporter.faults.rules.loader import RuleBook, load_rules
+from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
 from exporter.faults.values import Address, Entity, Scene, Value
 from exporter.model.verdict import Conclusions
@@ -16,12 +15,6 @@ START = 10_000.0
 WALL = 1_700_000_000.0
 IT = "it"
 """The component that is looked at."""
-
-
-@cache
-def shipped() -> RuleBook:
-    """All rules that ship."""
-    return load_rules(SHIPPED, VOCABULARY)
 
 
 def at_first_look(rule: Rule, fields: Mapping[str, Value]) -> Conclusions:

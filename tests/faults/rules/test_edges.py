@@ -1,9 +1,9 @@
 """Every comparison of every shipped rule at its edge: just below, at and just above."""
 
+from exporter.collectors.everything import rule_book
 from tests.faults.rules.edges import idle_leaves, pinned, wrong_edges
-from tests.faults.rules.shipped_rules import shipped
 
-RULES = shipped().rules
+RULES = rule_book().rules
 
 
 def test_each_edge_is_where_it_is_written() -> None:

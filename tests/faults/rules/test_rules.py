@@ -1,11 +1,12 @@
 """What holds of every shipped rule; that each holds, is silent and ends is in its scenes."""
 
-from tests.faults.rules.shipped_rules import at_first_look, shipped
+from exporter.collectors.everything import rule_book
+from tests.faults.rules.shipped_rules import at_first_look
 
 
 def test_it_cannot_tell_without_evidence() -> None:
     """Where nothing is said and nobody reads events it is no fault, and not called well either."""
-    for rule in shipped().rules:
+    for rule in rule_book().rules:
         said = at_first_look(rule, {})
         is_unknown = any(rule.id in rules for rules in said.unknown.values())
         assert not said.active
@@ -17,7 +18,7 @@ def test_what_begins_with_an_event_names_its_end() -> None:
 
     An event that says that it is over (`ended=no`) is such an end.
     """
-    for rule in shipped().rules:
+    for rule in rule_book().rules:
         counted = rule.when.events
         says_its_end = any(("ended", ("no",)) in wanted.filters for wanted in counted)
         if rule.needed and rule.clear is None and not says_its_end:
@@ -26,11 +27,11 @@ def test_what_begins_with_an_event_names_its_end() -> None:
 
 def test_the_shipped_files_are_without_a_mistake() -> None:
     """No file is left out."""
-    assert not shipped().mistakes
+    assert not rule_book().mistakes
 
 
 def test_what_is_critical_can_be_acted_on() -> None:
     """A critical rule names an action; every rule a cause can hide is no cause of itself."""
-    for rule in shipped().rules:
+    for rule in rule_book().rules:
         assert rule.severity != "critical" or rule.action != "none", rule.id
         assert all(cause.rule != rule.id or cause.via != "same" for cause in rule.explained_by)
