@@ -49,6 +49,7 @@ COLLECTORS = (
     CollectorRow("sensors"),
     CollectorRow("gpu"),
     CollectorRow("vendors", lambda config: config.gpu.backend == "auto"),
+    CollectorRow("xid_tracepoint", lambda config: "xid_tracepoint" in config.sources.enabled),
     CollectorRow("workloads"),
     CollectorRow("sharing", lambda config: config.gpu.backend != "off"),
     CollectorRow("ebpf", lambda config: config.ebpf.enabled),

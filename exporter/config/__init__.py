@@ -126,7 +126,9 @@ class Sources:
         True, "Read the CPU model name with py-cpuinfo, once, in a short-lived child process."
     )
     enabled: tuple[str, ...] = setting(
-        (), "Opt-in sources to turn on: nvme_health, process_states, kernel_files, imex."
+        (),
+        "Opt-in sources to turn on: nvme_health, process_states, kernel_files, imex,"
+        " xid_tracepoint.",
     )
     disabled: tuple[str, ...] = setting((), "Sources to turn off.")
     services: tuple[str, ...] = setting(

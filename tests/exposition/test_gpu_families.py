@@ -14,7 +14,7 @@ from exporter.collectors.gpu.values import (
     GpuXid,
     MigInstance,
 )
-from exporter.collectors.kernel_log.values import KernelLog, XidCount
+from exporter.collectors.kernel_log.values import KernelLog, TracedXids, XidCount
 from exporter.collectors.pcie.values import Pcie, PcieDevice
 from exporter.exposition.live import Moment
 from exporter.exposition.render import Format, render
@@ -130,6 +130,21 @@ def test_an_xid_is_counted_by_the_source_that_saw_more() -> None:
     )
     assert len(samples("hw_gpu_xid_errors_total", nowhere)) == 2
     assert samples("hw_gpu_xid_errors_total", snapshot_of(gpus(STATE))) == []
+
+
+def test_an_xid_of_three_sources_is_counted_once() -> None:
+    """The tracepoint reports what kernel log and NVML do; alone it is enough for a zero."""
+    printed = XidCount("0000:3b:00.0", 79, 2, 40.0)
+    log = KernelLog("kmsg", "ok", 9, 0, 0, xids=(printed,))
+    traced = TracedXids((replace(printed, count=3, last_at=45.0),))
+    seen = snapshot_of(gpus(STATE, xids=(GpuXid("GPU-a", 79, 1, 50.0),)), log, traced)
+    assert [value for _, value in samples("hw_gpu_xid_errors_total", seen)] == [3]
+    assert [value for _, value in samples("hw_gpu_xid_last_timestamp_seconds", seen)] == [50.0]
+    of_nvidia = replace(STATE, gpu=replace(CARD, vendor="nvidia"))
+    unread = replace(gpus(of_nvidia), backend=GpuBackend("nvidia-smi", "no_library", nvml_up=False))
+    for readings, totals in (((unread,), []), ((unread, TracedXids()), [0])):
+        found = samples("hw_gpu_xids_total", snapshot_of(*readings))
+        assert [value for _, value in found] == totals
 
 
 def test_a_call_that_is_not_made_is_shown_for_its_gpu() -> None:

@@ -81,6 +81,11 @@ def build_ranks(cache: Path = CACHE) -> Path:
     return _build("ranks", ("ranks",), FLAGS, cache)
 
 
+def build_xid(cache: Path = CACHE) -> Path:
+    """The directory with a program that calls a function for each Xid on its standard input."""
+    return _build("xid", ("xid",), FLAGS, cache)
+
+
 def _build(name: str, folders: Sequence[str], flags: Sequence[str], cache: Path) -> Path:
     sources = sorted(path for folder in folders for path in (HERE / folder).glob("*.c"))
     headers = sorted(path for folder in folders for path in (HERE / folder).glob("*.h"))

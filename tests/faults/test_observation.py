@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
@@ -28,9 +29,9 @@ def observer() -> Observer:
     return Observer((), SUBJECTS, AliasIndex(kinds))
 
 
-def seen(*events: Event, now: float = 1000.0, log: bool = True) -> View:
-    """One look at a GPU with these events."""
-    sources = frozenset({"kernel_log", "nvml"} if log else {"nvml"})
+def seen(*events: Event, now: float = 1000.0, log: str = "kernel_log") -> View:
+    """One look at a GPU with these events; the driver's messages come by `log`, if at all."""
+    sources = frozenset({log, "nvml"})
     return observer().observe(scene(now, gpu(), events=events, event_sources=sources))
 
 
@@ -89,6 +90,27 @@ def test_one_xid_of_two_sources_is_one_within_five_seconds(apart: float, number:
     assert count(seen(*told, *again)) == number + 1
 
 
+def test_an_xid_of_three_sources_is_one() -> None:
+    """Whichever tells it first; the message of the first that has one is kept."""
+    bare = replace(xid(13, 900.0, source="nvml"), raw="")
+    told = [
+        replace(event("xid", 900.0, AT_ADDRESS, code="13", pid=pid), source=source)
+        for source, pid in (("kernel_log", "7"), ("xid_tracepoint", "8"))
+    ]
+    for order in permutations([bare, *told]):
+        view = seen(*order)
+        assert count(view) == 1
+        first = next(it for it in order if it.raw)
+        assert {it.fields.get("pid") for it in view.memory.all()} == {first.fields["pid"]}
+
+
+def test_a_recovery_that_the_driver_asks_for_is_one() -> None:
+    """The kernel log and the tracepoint both say it."""
+    asked = event("gpu_recovery_action", 900.0, AT_ADDRESS, code="154", action="reset")
+    view = seen(asked, replace(asked, source="xid_tracepoint"))
+    assert len([*view.memory.all()]) == 1
+
+
 def test_what_the_log_says_more_of_replaces_what_nvml_said() -> None:
     """Once: the source stays that of the first; a line that says nothing more does not."""
     bare = replace(xid(13, 900.0, source="nvml"), raw="")
@@ -99,8 +121,11 @@ def test_what_the_log_says_more_of_replaces_what_nvml_said() -> None:
     assert [e.fields.get("pid") for e in view.memory.all()] == [None]
 
 
-@pytest.mark.parametrize(("code", "log", "number"), [(74, True, 0), (74, False, 1), (79, True, 1)])
-def test_errors_of_links_are_left_to_the_log(code: int, number: int, *, log: bool) -> None:
+@pytest.mark.parametrize(
+    ("code", "log", "number"),
+    [(74, "kernel_log", 0), (74, "xid_tracepoint", 0), (74, "", 1), (79, "kernel_log", 1)],
+)
+def test_errors_of_links_are_left_to_the_log(code: int, number: int, log: str) -> None:
     """It names the link as well; where nobody reads it NVML is believed."""
     assert count(seen(xid(code, 900.0, source="nvml"), log=log)) == number
     assert count(seen(xid(code, 900.0), log=log)) == 1

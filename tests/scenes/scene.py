@@ -25,7 +25,7 @@ class Change:
     of both fakes of the driver, `nvml_grows` such lines with numbers that grow, `calls` answers of
     system calls (`system_calls.py`), `processes` processes as `PID NAME STATE CGROUP`, `releases`
     how often an operator asks the exporter to let go of the GPUs, `lost` how many records of the
-    kernel log were overwritten after its first line.
+    kernel log were overwritten after its first line, `traced` Xids at the tracepoint of the driver.
     """
 
     log: tuple[str, ...] = ()
@@ -37,6 +37,7 @@ class Change:
     processes: tuple[str, ...] = ()
     releases: int = 0
     lost: int = 0
+    traced: tuple[str, ...] = ()
 
 
 INTERVAL_SECS = 15.0
@@ -123,4 +124,5 @@ def _change(table: dict[str, Any]) -> Change:
         tuple(table.get("processes", ())),
         table.get("releases", 0),
         table.get("lost", 0),
+        tuple(table.get("traced", ())),
     )

@@ -5,11 +5,14 @@ import math
 import os
 import re
 import time
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from fcntl import ioctl
 from pathlib import Path
 from shutil import rmtree
+from termios import FIONREAD
 from typing import Any
 
 from exporter.collector import Collectors
@@ -42,6 +45,7 @@ from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.system_bus import SystemBus
+from tests.fakes.tracefs import Tracefs
 from tests.scenes.scene import INTERVAL_SECS, NOTHING, Change, Scene
 from tests.scenes.system_calls import SystemCalls
 
@@ -52,6 +56,9 @@ GROWING = re.compile(r"\{(\d+)\}")
 
 LONG_SECS, SPARSE_SECS, SPARSE_STEPS = 120.0, 60.0, 8
 """Of a longer wait only the last part is judged at each interval."""
+
+BLOCK_SECS = 0.25
+"""Real seconds until the lines of an Xid that may still grow are taken as complete."""
 
 LINK = "-> "
 """What the text of a symbolic link begins with; its target follows."""
@@ -65,6 +72,8 @@ SLICE = (
 )
 """The control group of the pod that trains."""
 DRIVER = "/dev/nvidiactl"
+TRACEFS = "kernel/tracing"
+"""Where tracefs is below /sys."""
 PROGRAMS = "/opt/bin"
 """Where the programs of other vendors are."""
 ETHTOOL, ETH0 = "/run/ethtool", "0000:04:00.0"
@@ -128,6 +137,7 @@ class Stage:
         self.nvml, self.smi = nvml, smi
         self._bus = SystemBus(self.tree.at(SYSTEM_BUS), self.tree.at(UNITS))
         self._log = _KernelLog(folder / "kmsg")
+        self._tracefs: Tracefs | None = None
         self._state = folder / "state"
         self._state.mkdir()
         self._children = Children()
@@ -143,6 +153,8 @@ class Stage:
         """Start the exporter with the default configuration, what the scene sets, and these."""
         self._interval_secs = scene.interval
         self._put(DRIVER, "" if scene.gpus else None)
+        if scene.ill.traced and self._tracefs is None:
+            self._tracefs = Tracefs(self.tree.sys / TRACEFS)
         config = self._config(scene, settings)
         collectors = loaded_once(config)
         context = source_context(
@@ -213,6 +225,9 @@ class Stage:
         """Let go of the kernel log and the system bus, and put back all files."""
         self._log.close()
         self._bus.close()
+        if self._tracefs is not None:
+            self._tracefs.close()
+            rmtree(self.tree.sys / TRACEFS)
         for path, text in self._originals.items():
             self._put(path, text)
             if text is None:
@@ -266,10 +281,18 @@ class Stage:
             self._cards(*change.nvml)
         if change.calls:
             self.calls.say(change.calls)
+        await self._print(change)
+
+    async def _print(self, change: Change) -> None:
         for number, line in enumerate(change.log):
             self._log.print(line, self.boottime, lost=change.lost if number == 1 else 0)
+        for text in change.traced:
+            assert self._tracefs is not None
+            self._tracefs.trace(text, self.boottime)
         if change.log and self._running:
             await self._log_is_read()
+        if change.traced and self._running:
+            await self._tracefs_is_read()
 
     async def _log_is_read(self) -> None:
         """Wait until the exporter has taken all lines, and expects no further ones of a block."""
@@ -278,6 +301,15 @@ class Stage:
         pipeline = source._followed.pipeline
         while pipeline.is_holding or self._log.is_ahead_of(pipeline.position):  # noqa: ASYNC110 - nobody is told of each line
             await asyncio.sleep(0.01)
+
+    async def _tracefs_is_read(self) -> None:
+        """Wait until the exporter has taken all Xids, and expects no further line of one."""
+        assert self._tracefs is not None
+        left = array("i", [1])
+        while left[0]:
+            ioctl(self._tracefs.reading, FIONREAD, left)
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(BLOCK_SECS)
 
     def grow(self, change: Change, number: int) -> None:
         """Write the counters that grow, as they are at the look of this number."""

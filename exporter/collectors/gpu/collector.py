@@ -74,7 +74,7 @@ COLLECTOR = Collector(
         repair_kinds=frozenset({"gpu_reset", "some_gpu_reset", *OF_NUMBERED.values()}),
         names=names_of_places,
         links=(gpus_of_links,),
-        reported_twice=frozenset({"xid"}),
+        reported_twice=frozenset({"xid", "gpu_recovery_action"}),
         names_processes=frozenset({"xid"}),
         usual_texts={
             "reset_command": "nvidia-smi --gpu-reset",

@@ -45,9 +45,10 @@ def line_of(event: Event) -> str:
 class KernelLines:
     """Gives the events of each line; lines of one message must be in one text."""
 
-    def __init__(self, lines: Lines | None = None) -> None:
+    def __init__(self, lines: Lines | None = None, source: str = KERNEL_LOG) -> None:
         clock = PrintClock(lambda: START_WALL, lambda: START_BOOTTIME)
-        self._pipeline = Pipeline(clock, accept_user_records=False, table=Table(lines))
+        table = Table(lines)
+        self._pipeline = Pipeline(clock, accept_user_records=False, table=table, source=source)
         self._last = 0
 
     def events(self, text: object, boottime: float) -> Iterable[Event]:

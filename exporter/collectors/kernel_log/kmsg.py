@@ -170,12 +170,15 @@ class KmsgFollower:
         changed: Callable[[], None],
         read: Callable[[int, int], bytes] = os.read,
         worked: Callable[[], float] = time.thread_time,
+        *,
+        name: str = "the kernel log",
     ) -> None:
         self.reason = "ok"
         self.error: str | None = None
         self._descriptor = descriptor
         self._pipeline = pipeline
         self._changed = changed
+        self._name = name
         self._worked = worked  # seconds of processor time, not of a clock: others may have it
         self._ahead = ReadAhead(lambda: read(descriptor, READ_BYTES))
         self._reader = KmsgReader(self._ahead.read, pipeline)
@@ -233,7 +236,7 @@ class KmsgFollower:
             pumped = self._reader.pump(TURN_RECORDS)
             self.error = None
         except OSError as error:
-            self.error = f"the kernel log cannot be read: {error.strerror or error}"
+            self.error = f"{self._name} cannot be read: {error.strerror or error}"
             return Pumped.ENDED
         if pumped is not Pumped.MORE:
             self._pipeline.caught_up()

@@ -19,6 +19,7 @@ from exporter.collectors.kernel_log.pattern import Role
 from exporter.collectors.kernel_log.record import Record
 from exporter.collectors.kernel_log.table import MAX_LINES, Table
 from exporter.collectors.kernel_log.user_words import possible_kinds
+from exporter.collectors.kernel_log.values import KERNEL_LOG
 from exporter.faults.events.store import ENDED, ENDS
 from exporter.model.event import Event
 from exporter.model.label import clean_text
@@ -103,12 +104,14 @@ class Pipeline:
         accept_user_records: bool,
         saved: Saved | None = None,
         table: Table | None = None,
+        source: str = KERNEL_LOG,
     ) -> None:
         self.counters = Counters() if saved is None else saved.counters
         self.position: Position | None = None if saved is None else saved.position
         self._clock = clock
         self._accept_user_records = accept_user_records
         self.table = table or Table()
+        self._source = source
         self._assembler = MultilineAssembler()
         self._unnamed = UnnamedExceptions()
         self._repeats = Repeats()
@@ -266,7 +269,7 @@ class Pipeline:
             kind=message.row.kind,
             entity_type=entity_type,
             entity_id=entity_id,
-            source="kernel_log",
+            source=self._source,
             fields=MappingProxyType(fields),
             pid=int(pid) if pid.isdecimal() else None,
             raw=_raw(message.lines),

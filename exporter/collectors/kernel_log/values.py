@@ -6,13 +6,16 @@ from exporter.record import dataclass
 KERNEL_LOG = "kernel_log"
 """The `source` of events of the kernel log."""
 
+TRACEPOINT = "xid_tracepoint"
+"""The `source` of Xids of the driver's tracepoint."""
+
 Counts = tuple[tuple[str, int], ...]
 """Numbers by one name, in the order of the names."""
 
 
 @dataclass(frozen=True, slots=True)
 class XidCount:
-    """How often the kernel log named this Xid for this GPU since boot, and when last.
+    """How often the driver printed this Xid for this GPU since boot, and when last.
 
     `gpu` is the PCI address; `last_at` is wall clock, seconds since the epoch.
     """
@@ -21,6 +24,14 @@ class XidCount:
     code: int
     count: int
     last_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TracedXids:
+    """The Xids of the driver's tracepoint since the start, and their latest events in order."""
+
+    xids: tuple[XidCount, ...] = ()
+    events: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
-"""Xid families: an Xid that both the kernel log and NVML report is counted once."""
+"""Xid families: an Xid that kernel log, tracepoint and NVML report is counted once."""
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from exporter.collectors.gpu.labels import GPU_LABELS, gpu_label_values, states
-from exporter.collectors.gpu.values import Gpus, GpuState
-from exporter.collectors.kernel_log.values import KernelLog
+from exporter.collectors.gpu.values import Gpus, GpuState, GpuXid
+from exporter.collectors.kernel_log.values import KernelLog, TracedXids, XidCount
 from exporter.exposition.family import Sample, family
 from exporter.exposition.rows import Items, Row, families
 from exporter.model.snapshot import Snapshot
@@ -19,24 +20,29 @@ class Seen:
     last_at: float
 
 
-def _seen(snapshot: Snapshot) -> dict[str, dict[int, Seen]]:
-    """Return Xids by GPU: by UUID those of NVML, by PCI address those of the kernel log."""
-    seen: dict[str, dict[int, Seen]] = {}
+SeenXids: TypeAlias = dict[str, list[GpuXid | XidCount]]
+"""What was reported, by the UUID of the GPU (NVML) or by its PCI address (other sources)."""
+
+
+def _seen(snapshot: Snapshot) -> SeenXids:
+    seen: SeenXids = {}
     gpus, log = snapshot.reading(Gpus), snapshot.reading(KernelLog)
+    traced = snapshot.reading(TracedXids)
     for reported in gpus.xids if gpus else ():
-        seen.setdefault(reported.uuid, {})[reported.code] = Seen(reported.count, reported.last_at)
-    for logged in log.xids if log else ():
-        seen.setdefault(logged.gpu, {})[logged.code] = Seen(logged.count, logged.last_at)
+        seen.setdefault(reported.uuid, []).append(reported)
+    for printed in (*(log.xids if log else ()), *(traced.xids if traced else ())):
+        seen.setdefault(printed.gpu, []).append(printed)
     return seen
 
 
-def _of_gpu(state: GpuState, seen: dict[str, dict[int, Seen]]) -> Iterable[tuple[int, Seen]]:
-    """Yield the larger count of both: they report the same errors, and each may miss some."""
-    by_nvml = seen.get(state.gpu.uuid, {})
-    by_log = seen.get(state.gpu.pci_bus_id or "", {})
-    for code in sorted(by_nvml.keys() | by_log.keys()):
-        both = [xids[code] for xids in (by_nvml, by_log) if code in xids]
-        yield code, Seen(max(one.count for one in both), max(one.last_at for one in both))
+def _of_gpu(state: GpuState, seen: SeenXids) -> list[tuple[int, Seen]]:
+    """Return the largest count of each code: all report the same errors, and may miss some."""
+    found: dict[int, Seen] = {}
+    for name in (state.gpu.uuid, state.gpu.pci_bus_id or ""):
+        for xid in seen.get(name, ()):
+            known = found.get(xid.code, Seen(0, 0.0))
+            found[xid.code] = Seen(max(known.count, xid.count), max(known.last_at, xid.last_at))
+    return sorted(found.items())
 
 
 def _xids(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], Seen]]:
@@ -47,10 +53,10 @@ def _xids(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], Seen]]:
 
 
 def _totals(snapshot: Snapshot) -> Iterable[Sample]:
-    """Yield the count of each GPU of NVIDIA; zero only where NVML or the kernel log is read."""
-    seen = _seen(snapshot)
-    gpus, log = snapshot.reading(Gpus), snapshot.reading(KernelLog)
-    is_watched = log is not None or (gpus is not None and bool(gpus.backend.nvml_up))
+    """Yield the count of each GPU of NVIDIA; zero only where a source of Xids is read."""
+    seen, gpus = _seen(snapshot), snapshot.reading(Gpus)
+    is_printed = snapshot.reading(KernelLog) or snapshot.reading(TracedXids)
+    is_watched = is_printed is not None or (gpus is not None and bool(gpus.backend.nvml_up))
     for state in states(snapshot):
         counts = [xid.count for _, xid in _of_gpu(state, seen)]
         if state.gpu.vendor == "nvidia" and (counts or is_watched):

@@ -14,7 +14,7 @@ from exporter.collectors.gpu.xids.link_registers import (
     decode_nvlink5,
     register_kinds,
 )
-from exporter.collectors.kernel_log.values import KERNEL_LOG
+from exporter.collectors.kernel_log.values import KERNEL_LOG, TRACEPOINT
 from exporter.faults.events.store import ENDED
 from exporter.faults.replay.snapshots import START_BOOTTIME, START_WALL
 from exporter.faults.subject import NumberedEvents
@@ -23,6 +23,9 @@ from exporter.model.snapshot import Snapshot
 
 NVML = "nvml"
 NVLINK_CODE = 74
+WITH_MESSAGE = (KERNEL_LOG, TRACEPOINT)
+"""The feeds of Xids with the driver's message."""
+
 FATAL_CLASSES = ("fatal_port", "fatal_fabric")
 
 _WORD = re.compile(r"0x([0-9a-f]{1,8})")
@@ -34,9 +37,9 @@ def feed(_: bool) -> NumberedEvents:  # noqa: FBT001 - the type of a feed: NVML 
 
 
 def is_reported_better(event: Event, working: frozenset[str]) -> bool:
-    """Tell whether the kernel log reports the same Xid of an NVLink, with the link's number."""
+    """Tell whether a message of the driver says the same Xid of an NVLink, with its number."""
     is_about_link = event.fields.get("code", "") in LINK_CODES
-    return event.source == NVML and is_about_link and KERNEL_LOG in working
+    return event.source == NVML and is_about_link and not working.isdisjoint(WITH_MESSAGE)
 
 
 class Catalogued:

@@ -1,0 +1,1 @@
+"""Xids by the tracepoint of the NVIDIA driver."""
