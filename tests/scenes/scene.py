@@ -25,7 +25,8 @@ class Change:
     of both fakes of the driver, `nvml_grows` such lines with numbers that grow, `calls` answers of
     system calls (`system_calls.py`), `processes` processes as `PID NAME STATE CGROUP`, `releases`
     how often an operator asks the exporter to let go of the GPUs, `lost` how many records of the
-    kernel log were overwritten after its first line, `traced` Xids at the tracepoint of the driver.
+    kernel log were overwritten after its first line, `traced` Xids at the tracepoint of the driver,
+    `late` how many seconds the second rank of a job enters each collective late, look by look.
     """
 
     log: tuple[str, ...] = ()
@@ -38,6 +39,7 @@ class Change:
     releases: int = 0
     lost: int = 0
     traced: tuple[str, ...] = ()
+    late: tuple[float, ...] = ()
 
 
 INTERVAL_SECS = 15.0
@@ -125,4 +127,5 @@ def _change(table: dict[str, Any]) -> Change:
         table.get("releases", 0),
         table.get("lost", 0),
         tuple(table.get("traced", ())),
+        tuple(table.get("late", ())),
     )

@@ -48,6 +48,7 @@ from tests.fakes.system_bus import SystemBus
 from tests.fakes.tracefs import Tracefs
 from tests.scenes.scene import INTERVAL_SECS, NOTHING, Change, Scene
 from tests.scenes.system_calls import SystemCalls
+from tests.scenes.traced_job import TracedJob
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BOOTTIME, EPOCH = 500_000.0, 1_760_000_000.0
@@ -76,8 +77,8 @@ TRACEFS = "kernel/tracing"
 """Where tracefs is below /sys."""
 PROGRAMS = "/opt/bin"
 """Where the programs of other vendors are."""
-ETHTOOL, ETH0 = "/run/ethtool", "0000:04:00.0"
-"""Where a scene puts what `ethtool -S` prints of an interface, and where eth0 is."""
+ETHTOOL = "/run/ethtool"
+"""Where a scene puts what `ethtool -S` prints of an interface."""
 UNITS, SYSTEM_BUS = "/run/units", "/run/dbus/system_bus_socket"
 """Where a scene says how units of systemd are, and where systemd tells of them."""
 PASS_SECS = 20.0
@@ -138,6 +139,8 @@ class Stage:
         self._bus = SystemBus(self.tree.at(SYSTEM_BUS), self.tree.at(UNITS))
         self._log = _KernelLog(folder / "kmsg")
         self._tracefs: Tracefs | None = None
+        self._job: TracedJob | None = None
+        self._folder = folder
         self._state = folder / "state"
         self._state.mkdir()
         self._children = Children()
@@ -155,6 +158,10 @@ class Stage:
         self._put(DRIVER, "" if scene.gpus else None)
         if scene.ill.traced and self._tracefs is None:
             self._tracefs = Tracefs(self.tree.sys / TRACEFS)
+        if scene.ill.late and self._job is None:
+            self._job = TracedJob(self._folder / "bpftrace")
+            for path, text in self._job.files.items():
+                self._put(path, text)
         config = self._config(scene, settings)
         collectors = loaded_once(config)
         context = source_context(
@@ -197,7 +204,9 @@ class Stage:
         drivers = EthtoolReader(
             ctx.proc, ctx.sys, ctx.devices, open_in=FakeDrivers(self._nics).opened_in
         )
+        job = {} if self._job is None else {"ebpf": self._job.source(ctx)}
         return {
+            **job,
             "ethtool": FileSource("ethtool", drivers.read, calls.call, FILE_DEADLINE_SECS),
             "clock": FileSource("clock", clock.read, calls.call, FILE_DEADLINE_SECS),
             "nvme_health": FileSource("nvme_health", health.read, calls.call, FILE_DEADLINE_SECS),
@@ -210,7 +219,10 @@ class Stage:
         """Return what `ethtool -S` prints of each interface that the scene has given statistics."""
         folder = self.tree.at(ETHTOOL)
         files = folder.iterdir() if folder.is_dir() else ()
-        return {file.name: (ETH0, printed(file.read_text())) for file in files}
+        return {file.name: (self._address(file.name), printed(file.read_text())) for file in files}
+
+    def _address(self, interface: str) -> str:
+        return (self.tree.sys / f"class/net/{interface}/device").resolve().name
 
     async def stop(self) -> None:
         """Stop the exporter; what it keeps over a restart stays."""
@@ -225,6 +237,8 @@ class Stage:
         """Let go of the kernel log and the system bus, and put back all files."""
         self._log.close()
         self._bus.close()
+        if self._job is not None:
+            self._job.close()
         if self._tracefs is not None:
             self._tracefs.close()
             rmtree(self.tree.sys / TRACEFS)
@@ -238,6 +252,8 @@ class Stage:
         """Read all seams once, an interval after the look before."""
         assert self._running is not None
         self.boottime += self._interval_secs
+        if self._job is not None:
+            await self._job.go_on(self.boottime, self._interval_secs)
         await self._running[0].collect()
         if passes := {task for task in asyncio.all_tasks() if "_run_pass" in repr(task)}:
             await asyncio.wait(passes, timeout=PASS_SECS)
@@ -281,6 +297,8 @@ class Stage:
             self._cards(*change.nvml)
         if change.calls:
             self.calls.say(change.calls)
+        if self._job is not None:
+            self._job.begin(change.late)
         await self._print(change)
 
     async def _print(self, change: Change) -> None:

@@ -53,7 +53,7 @@ STUCK_SECS = 30.0
 """More than bpftrace may take to detach: a turn waits for that."""
 
 
-def require_tracing(ctx: SourceContext, *, needs_pids: bool) -> None:
+def require_tracing(ctx: SourceContext, *, needs_pids: bool = True) -> None:
     """Raise SourceAbsent where the kernel cannot count for us."""
     reason = not_met(ctx.proc, ctx.sys)
     if reason is None and needs_pids and pid_scope(ctx.proc).reason is not None:

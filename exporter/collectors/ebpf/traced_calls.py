@@ -1,7 +1,7 @@
 """Calls into CUDA and NCCL by workload: follows processes as they come and go (docs/ebpf.md)."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from exporter.collectors.ebpf.attachments import Attachments
@@ -21,9 +21,10 @@ from exporter.collectors.ebpf.tenant_files import GivenUp, Progress, TenantFiles
 from exporter.collectors.ebpf.totals import CallTotals
 from exporter.collectors.ebpf.trace_loop import TraceLoop, require_tracing
 from exporter.collectors.ebpf.traced_processes import TracedProcesses
-from exporter.collectors.ebpf.tracer import Trial
+from exporter.collectors.ebpf.tracer import Script, Trial, command_of
 from exporter.collectors.ebpf.values import Communicator, TracedCalls
 from exporter.model.reading import Missing, Reading
+from exporter.probes.child import Command
 from exporter.reading.context import SourceContext
 from exporter.reading.source import SourceFailed
 
@@ -43,8 +44,15 @@ class TracedCallsSource:
     name = "ebpf"
     deadline_secs = 1.0
 
-    def __init__(self, ctx: SourceContext) -> None:
+    def __init__(
+        self,
+        ctx: SourceContext,
+        *,
+        command: Callable[[Script], Command] = command_of,
+        require: Callable[[SourceContext], None] = require_tracing,
+    ) -> None:
         self._ctx = ctx
+        self._require = require
         self._processes = TracedProcesses(ctx)
         settings = ctx.config.ebpf
         layers = [layer for layer in LIBRARIES if layer in settings.layers]
@@ -60,9 +68,10 @@ class TracedCallsSource:
             self._miss,
             time.monotonic,
             self._files,
+            command,
         )
         self._loop = TraceLoop(self._follow, "looking for libraries")
-        self._trial = Trial(ctx.children)
+        self._trial = Trial(ctx.children, command)
         self._identities: dict[Mapped, Identity] = {}
         self._attached = 0
         self._turn = 0
@@ -70,7 +79,7 @@ class TracedCallsSource:
     async def read(self) -> Reading[TracedCalls]:
         """Return what was counted; raise SourceAbsent where calls cannot be counted."""
         if not self._loop.is_running:
-            require_tracing(self._ctx, needs_pids=True)
+            self._require(self._ctx)
             self._loop.start()
             self._trial.start()
         self._loop.check()

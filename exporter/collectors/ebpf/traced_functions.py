@@ -89,7 +89,7 @@ class TracedFunctionsSource:
     async def read(self) -> Reading[TracedFunctions]:
         """Return what was counted; raise SourceAbsent where nothing can be."""
         if not self._loop.is_running:
-            require_tracing(self._ctx, needs_pids=True)
+            require_tracing(self._ctx)
             self._loop.start()
             self._trial.start()
         self._loop.check()
