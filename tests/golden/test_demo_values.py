@@ -62,8 +62,8 @@ def _lines(snapshots: Sequence[Snapshot]) -> list[str]:
 
 
 def _events(snapshot: Snapshot, reading: type) -> list[tuple[str, str]]:
-    value: Any = snapshot.readings[reading]
-    return [(event.kind, event.entity_id) for event in value.events]
+    value: Any = snapshot.reading(reading)  # None of a source that the demo does not have
+    return [(event.kind, event.entity_id) for event in value.events] if value else []
 
 
 def _plain(snapshot: Snapshot) -> dict[str, object]:
