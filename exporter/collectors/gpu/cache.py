@@ -18,7 +18,8 @@ class GpuCache:
     """What is known of all GPUs of one vendor seen since its driver appeared.
 
     `missing` is what the last answer lacks, `disabled_calls` what was not asked for; `rejected`
-    counts implausible values by field.
+    counts implausible values by field. GPUs at the PCI addresses in `passed_through`, which a
+    virtual machine has now, are kept but not shown: they are not lost.
     """
 
     def __init__(self, config: GpuConfig, *, vendor: str, sees_host_pids: bool = True) -> None:
@@ -31,6 +32,13 @@ class GpuCache:
         self.missing: tuple[Missing, ...] = ()
         self.disabled_calls: tuple[DisabledCall, ...] = ()
         self.rejected: Counter[str] = Counter()
+        self.passed_through: frozenset[str] = frozenset()
+
+    def quiet_addresses(self, answer: GpuAnswer) -> tuple[str, ...]:
+        """Return the PCI addresses of known GPUs that are not in this answer."""
+        listed = {gpu.uuid for gpu in answer.gpus}
+        quiet = (state.gpu for uuid, state in self._states.items() if uuid not in listed)
+        return tuple(gpu.pci_bus_id for gpu in quiet if gpu.pci_bus_id)
 
     def take(self, answer: GpuAnswer, boottime: float) -> None:
         """Put in what a pass read at this boot time in seconds."""
@@ -90,7 +98,12 @@ class GpuCache:
     def states(self, boottime: float) -> tuple[GpuState, ...]:
         """Give all states as they may be shown at this boot time in seconds, by index."""
         self._states = {uuid: state.at(boottime) for uuid, state in self._states.items()}
-        return tuple(sorted(self._states.values(), key=lambda s: (s.gpu.index, s.gpu.uuid)))
+        shown = (
+            state
+            for state in self._states.values()
+            if state.up or state.gpu.pci_bus_id not in self.passed_through
+        )
+        return tuple(sorted(shown, key=lambda s: (s.gpu.index, s.gpu.uuid)))
 
     def _known(self, gpu: Gpu) -> Gpu:
         """Add what an earlier pass reported of its identity: nvidia-smi knows less than NVML."""

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from exporter.collectors.gpu.backend import GpuAnswer
 from exporter.collectors.gpu.cache import GpuCache
 from exporter.collectors.gpu.values import GpuBackend, GpuState
+from exporter.collectors.pcie.values import passes_through
 from exporter.reading.context import SourceContext
+from exporter.reading.sysfs import link_name
 
 PATIENCE_SECS = 1.0
 """How long a collection waits for a pass; what comes later is published when it comes."""
@@ -39,6 +41,8 @@ class VendorGpus(ABC):
         sees_host_pids = ctx.sees_host_pids or self.is_demo
         self.cache = GpuCache(ctx.config.gpu, vendor=vendor, sees_host_pids=sees_host_pids)
         self._boottime = ctx.boottime
+        self._call = ctx.call
+        self._devices = ctx.sys / "bus/pci/devices"
         self._publish = publish
         self._due_secs = due_secs
         self._pass: asyncio.Task[None] | None = None
@@ -108,6 +112,15 @@ class VendorGpus(ABC):
         self.cache.forget()
         await self.close()
 
+    async def _passed_through(self, answer: GpuAnswer) -> frozenset[str]:
+        """Return the PCI addresses of GPUs that a virtual machine has been given since."""
+        quiet = self.cache.quiet_addresses(answer)
+        if not quiet:
+            return frozenset()
+        links = {pci: self._devices / pci / "driver" for pci in quiet}
+        drivers = await self._call(lambda: {pci: link_name(links[pci]) for pci in links})
+        return frozenset(pci for pci in drivers if passes_through(drivers[pci]))
+
     async def _run_pass(self) -> None:
         before = self.backend
         asked_at = self._boottime()  # what the answer says was so then or later
@@ -115,6 +128,7 @@ class VendorGpus(ABC):
         if answer is None:
             self.cache.mark_stale()
         else:
+            self.cache.passed_through = await self._passed_through(answer)
             self.cache.take(answer, asked_at)
         if (before.backend, before.reason) != (self.backend.backend, self.backend.reason):
             log.info("GPUs are read with %s (%s)", self.backend.backend, self.backend.reason)

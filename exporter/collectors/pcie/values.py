@@ -14,6 +14,11 @@ VIRTUAL_ADAPTER_DRIVERS = frozenset({"ena", "gve", "mana", "virtio-pci", "vmxnet
 NVIDIA = "0x10de"
 
 
+def passes_through(driver: str | None) -> bool:
+    """Tell whether this driver holds devices for a virtual machine or a program."""
+    return driver in PASSTHROUGH_DRIVERS or VFIO in (driver or "")
+
+
 @dataclass(frozen=True, slots=True)
 class PcieError:
     """One kind of error a device has counted since boot."""
@@ -48,7 +53,7 @@ class PcieDevice:
     @property
     def is_passed_through(self) -> bool:
         """Whether it is given to a virtual machine or a program, away from the node's drivers."""
-        return self.driver in PASSTHROUGH_DRIVERS or VFIO in (self.driver or "")
+        return passes_through(self.driver)
 
     @property
     def comes_and_goes(self) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,27 @@ async def test_a_gpu_that_is_no_longer_listed_is_not_forgotten(marker: Path) -> 
     await node.read()
     states = (await node.read_at(15)).states
     assert [(state.up, state.reason) for state in states] == [(True, None), (False, "not_listed")]
+
+
+@in_virtual_time
+@pytest.mark.parametrize("reason", ["not_listed", "gpu_lost"])
+async def test_a_gpu_that_a_virtual_machine_has_is_not_shown(marker: Path, reason: str) -> None:
+    """As after a restart; with a driver of the node it is shown again, at first as lost."""
+    address = "0000:2a:00.0"
+    lent = replace(card(1), pci_bus_id=address)
+    problems = () if reason == "not_listed" else (GpuProblem(reason, "GPU-1", 1),)
+    gone = answers(card(0), problems=problems)
+    nvml = ScriptedBackend(answers(card(0), lent), gone, gone, gone, answers(card(0), lent))
+    node = Node(nvml, None, marker)
+    driver = marker.parent / "bus/pci/devices" / address / "driver"
+    driver.parent.mkdir(parents=True)
+    assert len((await node.read()).states) == 2
+    driver.symlink_to("../../drivers/vfio-pci")
+    for moment in (15, 30):
+        assert [state.gpu.index for state in (await node.read_at(moment)).states] == [0]
+    driver.unlink()
+    assert [state.reason for state in (await node.read_at(45)).states] == [None, reason]
+    assert [state.up for state in (await node.read_at(60)).states] == [True, True]
 
 
 @in_virtual_time
