@@ -2,7 +2,6 @@
 
 import asyncio
 import ctypes
-import gc
 import logging
 import os
 import signal
@@ -31,8 +30,6 @@ SWITCH_SECS = 0.0005
 """How long the event loop waits for a computing thread; by default ten times as long, and
 one scrape waits several times."""
 TRIM_SECS = 10.0
-YOUNG_OBJECTS = 5000
-"""So many new objects are made until garbage is searched for: a collection leaves little."""
 
 log = logging.getLogger("exporter")
 
@@ -54,7 +51,6 @@ def run(config: Config, identity: Identity, log_level: str, reread: Reread) -> i
     """Serve until stopped; return the exit code, also if the address cannot be bound."""
     use_one_heap()
     sys.setswitchinterval(SWITCH_SECS)
-    gc.set_threshold(YOUNG_OBJECTS)
     handler = set_up_logging(log_level, sys.stderr)
     loop = asyncio.new_event_loop()
     watchdog = Watchdog(loop, lambda stacks: _give_up(handler, stacks))
