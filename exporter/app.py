@@ -18,7 +18,7 @@ from exporter.blocking import DaemonThreads
 from exporter.clock import boottime_now, wall_now
 from exporter.collectors import chosen
 from exporter.collectors.cpu.model import ask_cpu_model
-from exporter.collectors.gpu.driver_restart import DriverRestartDetector
+from exporter.collectors.gpu.driver_restart import RESTART, DriverRestartDetector
 from exporter.config import Config
 from exporter.exposition.live import Moment
 from exporter.exposition.page import Pages
@@ -51,10 +51,6 @@ STOP_SECS = 1.2
 STATE_CHECK_SECS, FIRST_STATE_CHECK_SECS = 15.0, 1.0
 LIVE_TICKS = 3
 LIVE_SECS_AT_LEAST = 30.0
-RESTART = (
-    "a GPU driver was installed after the start and its library is missing: exiting, so that"
-    " a restart of the container mounts it"
-)
 
 log = logging.getLogger("exporter")
 
@@ -93,6 +89,7 @@ class App:
         self._collecting: asyncio.Task[None] | None = None
         self._driver_restart = DriverRestartDetector(config.gpu.late_driver_exit_secs)
         self._stop = asyncio.Event()
+        self._has_published = asyncio.Event()
         self._reloading: asyncio.Task[Mapping[str, object]] | None = None
         self.needs_restart = False
         self._pages = Pages(collectors, boottime_now, self._moment, choice_of(config, collectors))
@@ -262,6 +259,7 @@ class App:
         self._pages.publish(snapshot)
         self._live.publish(snapshot)
         asyncio.get_running_loop().call_soon(self._pages.warm)
+        self._has_published.set()
         if self._driver_restart.needs_restart(snapshot) and not self._stop.is_set():
             log.warning(RESTART)
             self.needs_restart = True
@@ -340,6 +338,7 @@ class App:
 
     async def _ask_cpu_model(self) -> None:
         if self._config.sources.cpu_model_probe:
+            await self._has_published.wait()  # a second of processor time, which the start needs
             environment = self._identity.child_environment
             self._cpu_model = await ask_cpu_model(self._children, environment)
             self._collector.wake("host")

@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from bench.processes import family
+from tests.fakes.host_tree import cpu_node
 from tests.fakes.prometheus import free_port
 from tests.program import PATIENCE_SECS, ROOT, Program, exchange, value_of, wait_for
 
 FAST: dict[str, dict[str, Any]] = {"metrics": {"collect_interval_secs": 0.1}}
+OK = 200
 ASLEEP_SECS = 0.5
 AGE = "hw_exporter_snapshot_age_seconds"
 
@@ -102,6 +105,21 @@ def test_it_goes_on_after_having_been_stopped(tmp_path: Path) -> None:
         wait_for(lambda: program.value(AGE) < ASLEEP_SECS, "a fresh page")
         assert program.get("/health").status == 200
         assert program.stop()[0] == 0
+
+
+def test_the_model_of_the_processor_comes_after_the_first_page(tmp_path: Path) -> None:
+    """py-cpuinfo takes a second of processor time, which the start of a small node has not."""
+    tree = cpu_node(tmp_path / "host")
+    slow = tree.at("/proc/pressure/cpu")
+    slow.unlink()
+    os.mkfifo(slow)  # to read it takes until the deadline of the source
+    sources = {**tree.roots, "cpu_model_probe": True}
+    with Program(tmp_path, {"sources": sources}) as program:
+        before, now = set[int](), {*family(program.process.pid)}
+        while program.get("/metrics").status != OK:
+            before, now = before | now, {*family(program.process.pid)}
+        assert before == {program.process.pid}
+        wait_for(lambda: len([*family(program.process.pid)]) > 1, "py-cpuinfo to be started")
 
 
 def test_a_blocked_standard_error_stops_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,11 @@
 from exporter.collectors.gpu.values import GpuBackend, Gpus
 from exporter.model.snapshot import Snapshot
 
+RESTART = (
+    "a GPU driver was installed after the start and its library is missing: exiting, so that"
+    " a restart of the container mounts it"
+)
+
 
 class DriverRestartDetector:
     """Tells when this container has to be restarted to get the driver's library.
