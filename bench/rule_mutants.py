@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from exporter.collectors.everything import rule_book
 from exporter.faults.events.query import Events
-from exporter.faults.expr.compile import compile_expr
 from exporter.faults.expr.syntax import Literal, Node, Operation, Window
 from exporter.faults.rules.rule import Condition, Rule
 from tests.faults.rules import edges
@@ -35,7 +34,7 @@ def mutants(rule: Rule) -> Iterator[Mutant]:
     for word in CONDITIONS:
         condition: Condition | None = getattr(rule, word)
         for sort, tree in _trees(condition.tree) if condition else ():
-            broken = Condition("", tree, compile_expr(tree))
+            broken = Condition("", tree)
             changed = replace(rule, **{word: broken})  # type: ignore[arg-type]  # one of four names
             yield Mutant("an end" if word == "clear" else sort, f"{word}: {sort}", changed)
     yield from _times(rule)

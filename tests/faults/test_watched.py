@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
 from exporter.collectors.cpu.values import Cpu
 from exporter.collectors.memory.values import Memory
 from exporter.faults.evaluate import Evaluator
-from exporter.faults.expr.compile import EvalContext
+from exporter.faults.expr.compile import Compiled, EvalContext, compile_expr
+from exporter.faults.rules.rule import Condition
 from exporter.faults.values import Value
 from exporter.faults.watched import Kept, Watched
 from exporter.model.snapshot import Snapshot
@@ -70,13 +72,21 @@ def test_a_rule_is_not_evaluated_again_for_the_same_components(tmp_path: Path) -
     """Its answers, unknown ones too, are those of the last evaluation; other rules are asked."""
     asked: list[float] = []
     rules = book(tmp_path, HOT)
-    when = rules.rules[0].when
+    rule = rules.rules[0]
 
-    def counted(ctx: EvalContext) -> Value:
-        asked.append(ctx.now)
-        return when.evaluate(ctx)
+    class Counted(Condition):
+        @cached_property
+        def evaluate(self) -> Compiled:
+            holds = compile_expr(self.tree)
 
-    rules = replace(rules, rules=(replace(rules.rules[0], when=replace(when, evaluate=counted)),))
+            def counted(ctx: EvalContext) -> Value:
+                asked.append(ctx.now)
+                return holds(ctx)
+
+            return counted
+
+    when = Counted(rule.when.source, rule.when.tree)
+    rules = replace(rules, rules=(replace(rule, when=when),))
     judging = Evaluator(rules, SUBJECTS, stopwatch=lambda: 0.0)
     well, unread = gpu(heat=40), gpu(1)
     said = [judging.evaluate(scene(now, well, unread)) for now in (100.0, 115.0, 130.0)]

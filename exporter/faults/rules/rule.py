@@ -70,11 +70,15 @@ class Leaf:
 
 @dataclass(frozen=True)  # no slots: cached properties need a __dict__
 class Condition:
-    """An expression: its source, its tree and its function."""
+    """An expression: its source and its tree."""
 
     source: str
     tree: Node
-    evaluate: Compiled
+
+    @cached_property
+    def evaluate(self) -> Compiled:
+        """The function of the expression; most are about components that a node does not have."""
+        return compile_expr(self.tree)
 
     def names(self) -> tuple[Name, ...]:
         """Return the fields in the expression."""

@@ -166,7 +166,7 @@ class RuleReader:
         tree = parse_expression(source)
         check_condition(tree, self._kind, self._vocabulary)
         tree = counted_until(tree, until) if until else tree
-        return Condition(source, tree, compile_expr(tree))
+        return Condition(source, tree)
 
     def _beginning(self, found: Any) -> Condition:
         """Read a condition that counts only events after the last `until` event."""
