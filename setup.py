@@ -1,4 +1,4 @@
-"""The one step of the build that `pyproject.toml` cannot say: TOML files are compiled."""
+"""The steps of the build that `pyproject.toml` cannot say: TOML files, and the version."""
 
 import marshal
 from importlib.util import source_hash
@@ -14,11 +14,18 @@ except ImportError:  # Python 3.10: the files are parsed at each start
 
 
 class BuildPy(build_py):
-    """Builds the package with a compiled file beside each TOML file (`exporter/toml.py`)."""
+    """Builds the package with its version, and a compiled file beside each TOML file.
+
+    `exporter/identity.py` and `exporter/toml.py` read them: to import what finds the version of an
+    installed package takes 10 ms and 0.7 MiB at each start, to parse the files 50 ms.
+    """
 
     def run(self) -> None:
-        """Build, and compile what was built."""
+        """Build, and add these files to what was built."""
         super().run()
+        package = Path(self.build_lib, "exporter")
+        if package.is_dir():  # an editable installation reads the files of the checkout
+            (package / "VERSION").write_text(f"{self.distribution.get_version()}\n")
         for old in Path(self.build_lib).rglob("*.tomlc"):
             old.unlink()
         for path in Path(self.build_lib).rglob("*.toml") if tomllib else ():

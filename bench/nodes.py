@@ -41,7 +41,7 @@ Changes = dict[str, dict[str, Any]]
 def as_in_the_image() -> dict[str, str]:
     """Copy the package, and return the environment in which the image runs it.
 
-    The copy has a compiled file beside each TOML file, as setup.py makes it; a source tree has not.
+    The copy has a compiled file beside each TOML file, and the version, as setup.py makes them.
     """
     package = ROOT / ".cache" / "bench" / "exporter"
     leave = shutil.ignore_patterns("__pycache__")
@@ -50,6 +50,7 @@ def as_in_the_image() -> dict[str, str]:
         raw = path.read_bytes()
         table = (source_hash(raw), tomli.loads(raw.decode()))
         path.with_suffix(COMPILED).write_bytes(marshal.dumps(table, 4))
+    shutil.copy(ROOT / "VERSION", package)
     paths = (str(package.parent), str(ROOT))
     return {**AS_IN_THE_IMAGE, "PYTHONPATH": os.pathsep.join(paths)}
 

@@ -57,10 +57,8 @@ def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_version() -> str:
-    """Return the version: the file VERSION of a checkout, else that of the distribution."""
-    try:
-        return (Path(__file__).resolve().parent.parent / "VERSION").read_text("utf-8").strip()
-    except OSError:
-        from importlib.metadata import version  # noqa: PLC0415 - costs 20 ms where it is not needed
-
-        return version("hw-exporter")
+    """Return the version: the file VERSION of a checkout, else that of the package (`setup.py`)."""
+    package = Path(__file__).resolve().parent
+    checkout = package.parent / "VERSION"
+    file = checkout if checkout.exists() else package / "VERSION"
+    return file.read_text("utf-8").strip()

@@ -112,6 +112,20 @@ def test_the_wheel_has_its_tables_compiled(wheel: Path, tmp_path: Path) -> None:
         assert table == parsed(file.read_bytes(), file)
 
 
+def test_an_installed_package_knows_its_version(wheel: Path, tmp_path: Path) -> None:
+    """It is asked for at each start, and `importlib.metadata` would stay in memory."""
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(tmp_path)
+    asked = (
+        "import sys; from exporter.identity import read_version;"
+        " print(read_version(), 'importlib.metadata' in sys.modules)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout == f"{VERSION} False\n"
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A Debian of its own: what the image is made of, without what the image adds."""
