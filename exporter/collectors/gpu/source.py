@@ -151,19 +151,21 @@ class GpuSource:
         while True:
             longest = LOOK_FOR_UNLOAD_SECS if self._nvidia.has_driver else math.inf
             await asyncio.sleep(min(longest, self._config.redetect_secs))
-            await self._look_for_driver()
+            if await self._look_for_driver():
+                self._wake()
 
-    async def _look_for_driver(self) -> None:
+    async def _look_for_driver(self) -> bool:
+        """Look whether the driver of NVIDIA is loaded; tell whether that has changed."""
         is_loaded = self._nvidia.is_demo or await self._call(self._has_marker)
         if is_loaded == self._nvidia.has_driver:
-            return
+            return False
         log.info("a GPU driver was loaded" if is_loaded else "the GPU driver was unloaded")
         if is_loaded:
             self._nvidia.backend = self._nvidia.starting()
         else:
             self._released_until = None  # whoever asked for it has had the driver unloaded
             await self._nvidia.forget(NO_DRIVER)
-        self._wake()
+        return True
 
     def _has_marker(self) -> bool:
         return any(map(is_there, self._config.driver_markers))

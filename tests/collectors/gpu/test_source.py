@@ -217,7 +217,7 @@ async def test_a_hanging_pass_delays_nobody_and_is_not_repeated(marker: Path) ->
     assert took == [0.0, 1.0, 1.0, 1.0]
     assert nvml.passes == 2
     late = await node.read_at(55.1)
-    assert node.wakes == [0.0, 55.0]
+    assert node.wakes == [55.0]  # the first read shows the driver that it finds
     assert late.states[0].gpu.temperature_celsius == 60.0
 
 
