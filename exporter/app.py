@@ -10,7 +10,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from exporter.reading.known_good import KnownGood
 from exporter.reading.pid_namespace import is_initial
 from exporter.reading.roots import resolved
 from exporter.reading.source import Releasable
+from exporter.record import replace
 from exporter.reloading import Reloader, Reread
 from exporter.reports.installation import Installation, installation
 from exporter.rule_runner import RuleRunner

@@ -1,7 +1,7 @@
 """The interface of collectors: sources, metric families, components and rules of one subject."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +23,7 @@ from exporter.model.verdict import Conclusions
 from exporter.reading.context import SourceContext
 from exporter.reading.files import FILE_DEADLINE_SECS, FileSource
 from exporter.reading.source import AnySource, Source
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 from exporter.state import StateFile
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -12,7 +11,7 @@ from exporter.model.reading import Reading
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
 from exporter.model.verdict import Conclusions
 from exporter.reading.source import AnySource, Follower, Source, SourceAbsent, SourceFailed
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 EARLY_PUBLISH_SECS = 0.2
 """The shortest time between snapshots: a burst of events is published together."""

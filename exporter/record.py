@@ -1,9 +1,9 @@
-"""A `dataclass` decorator with fewer generated methods, for a faster start.
+"""A `dataclass` decorator with fewer generated methods, for a faster start, and a fast `replace`.
 
 The decorator of the standard library compiles up to seven methods for each class at each start.
-Here `__repr__` is one function for all classes, `__init__`, `__eq__` and `__hash__` are generated
-when first called, and frozen classes rely on mypy to reject assignments instead of generated
-methods.
+Here `__repr__` is one function for all classes, `__init__`, `__eq__`, `__hash__` and `__replace__`
+are generated when first called, and frozen classes rely on mypy to reject assignments instead of
+generated methods.
 """
 
 import dataclasses
@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import MISSING
 from typing import TYPE_CHECKING, TypeVar
 
-__all__ = ["dataclass"]
+__all__ = ["dataclass", "replace"]
 
 T = TypeVar("T")
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
+    from dataclasses import dataclass, replace
 else:
 
     def dataclass(
@@ -37,12 +37,20 @@ else:
                 _generate_init(made)
                 made.__init__(self, *args, **kwargs)
 
-            made.__init__ = initialize
+            made.__init__, made.__replace__ = initialize, _replaced
             if eq:
                 made.__eq__, made.__hash__ = _equals, _hashed if frozen else None
             return made
 
         return decorate
+
+    def replace(value: T, /, **changes: object) -> T:
+        """Return a copy of the value with these fields changed; call no `__post_init__`."""
+        return value.__replace__(**changes)
+
+    def _replaced(self: T, /, **changes: object) -> T:
+        _generate_replace(type(self))
+        return self.__replace__(**changes)
 
     def _equals(self: object, other: object) -> bool:
         if type(self) is not type(other):
@@ -69,6 +77,12 @@ else:
             lines.append(f"self.{each.name} = {value}")
         lines.append("self.__post_init__()" if hasattr(cls, "__post_init__") else "pass")
         _generate(cls, f"__init__({', '.join(parameters)})", lines, known)
+
+    def _generate_replace(cls: type) -> None:
+        names = [each.name for each in dataclasses.fields(cls)]
+        lines = ["made = object.__new__(type(self))", *(f"made.{it} = self.{it}" for it in names)]
+        lines.append("for name in changes: setattr(made, name, changes[name])")
+        _generate(cls, "__replace__(self, /, **changes)", [*lines, "return made"], {})
 
     def _generate_eq(cls: type) -> None:
         names = [each.name for each in dataclasses.fields(cls) if each.compare]

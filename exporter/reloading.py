@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 
 from exporter.blocking import CallBlocking
 from exporter.collector import Collectors
@@ -11,6 +11,7 @@ from exporter.collectors import chosen
 from exporter.config import Config
 from exporter.reading.context import SourceContext
 from exporter.reading.source import AnySource, Reloadable
+from exporter.record import replace
 from exporter.rule_runner import RuleRunner
 from exporter.web.server.security import Security
 

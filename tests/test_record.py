@@ -1,11 +1,12 @@
 """The decorator of values: what it makes is a dataclass, with less generated for it."""
 
 import dataclasses
-from dataclasses import field, replace
+from dataclasses import field
+from typing import Any
 
 import pytest
 
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +157,27 @@ def test_only_what_differs_is_generated() -> None:
     """No method that refuses or shows is compiled for a class of its own."""
     assert not {"__setattr__", "__delattr__"} & vars(Ours).keys()
     assert vars(Ours)["__repr__"] is vars(Changing)["__repr__"]
+
+
+def test_a_copy_has_the_changes_and_the_other_fields() -> None:
+    """It is another value of the same class, as of the standard library; the first stays."""
+
+    @dataclass(frozen=True, slots=True)
+    class Inheriting(Ours):
+        """A value with one field more."""
+
+        more: float = 0.0
+
+    first = Inheriting("a", "hidden", (1,), 2.0)
+    several: tuple[dict[str, Any], ...] = ({}, {"name": "b"}, {"secret": "", "more": 3.0})
+    for changes in several:
+        copy = replace(first, **changes)
+        assert copy == dataclasses.replace(first, **changes)
+        assert type(copy) is Inheriting
+    assert first == Inheriting("a", "hidden", (1,), 2.0)
+
+
+def test_no_field_is_added_to_a_copy() -> None:
+    """A value has the fields of its class."""
+    with pytest.raises(AttributeError):
+        replace(Ours("a"), size=1)  # type: ignore[call-arg]  # that is the mistake

@@ -4,7 +4,6 @@ import ctypes
 import os
 import struct
 from collections.abc import Callable
-from dataclasses import replace
 
 from exporter.collector import About, Collector, files
 from exporter.exposition.rows import Row, families, reading
@@ -13,7 +12,7 @@ from exporter.faults.subject import CollectorSubject
 from exporter.model.reading import Reading
 from exporter.reading.known_good import KnownGood
 from exporter.reading.source import SourceFailed
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

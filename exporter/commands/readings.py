@@ -5,7 +5,6 @@ import json
 import logging
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -16,6 +15,7 @@ from exporter.commands.invocation import CommandError, Invocation, Settings
 from exporter.config import Config, State
 from exporter.config.server import ServerConfig
 from exporter.exit_codes import EXIT_UNKNOWN
+from exporter.record import replace
 from exporter.reports.units import printable
 
 T = TypeVar("T")

@@ -10,14 +10,13 @@ import termios
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from exporter.commands.invocation import CommandError, Invocation
 from exporter.commands.printing import screen_of
 from exporter.commands.readings import Readings, connected, document_in, understood
 from exporter.exit_codes import EXIT_FAILED, EXIT_OK
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 from exporter.reports.incidents import incidents
 from exporter.reports.text.faults import incident_lines
 from exporter.reports.text.status import Screen, fitted, status_lines, wrap

@@ -1,13 +1,12 @@
 """A metric family: name, HELP, type, labels, and a pure function of the snapshot."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from enum import Enum
 from typing import TypeAlias
 
 from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 Sample: TypeAlias = "tuple[tuple[str, ...], float | Histogram]"
 """Values of the labels after `node`, in the family's order, and the number."""

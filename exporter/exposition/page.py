@@ -4,13 +4,13 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Protocol
 
 from exporter.exposition.family import Family
 from exporter.exposition.live import Moment
 from exporter.exposition.render import NO_BLOCKS, Format, Rendered, render
 from exporter.model.snapshot import Snapshot
+from exporter.record import replace
 
 LIVE_REUSE_SECS = 0.1
 """Scrapes within this time get the same bytes; ages stay right to the second."""

@@ -1,13 +1,13 @@
 """Families as rows of a table: a metric is a name, a HELP text and the field it exports."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from operator import attrgetter
 from typing import Any, TypeVar
 
 from exporter.exposition.family import Family, MetricType, Sample, type_of
 from exporter.model.snapshot import Snapshot
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 R = TypeVar("R")
 I = TypeVar("I")  # noqa: E741 - an item of a reading

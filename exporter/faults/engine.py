@@ -3,7 +3,6 @@
 import logging
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -20,6 +19,7 @@ from exporter.faults.watched import Kept
 from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Key
+from exporter.record import replace
 
 Detect: TypeAlias = Callable[[Snapshot, Conclusions | None], object]
 """Finds unusual devices in a snapshot, given the conclusions of the last snapshot."""

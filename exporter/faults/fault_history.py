@@ -4,7 +4,6 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,7 +11,7 @@ from exporter.faults.entities.node import NODE
 from exporter.faults.values import Entity, Fields, FieldType, Names, Type, Value
 from exporter.model.transition import BEGAN, ENDED, KEPT_SECS, SEVERITY, Transition
 from exporter.model.verdict import SEVERITIES, Conclusions, Fault, Key
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 from exporter.state import MISFITS, StateFile, time_of
 
 NAME = "fault_history.jsonl"

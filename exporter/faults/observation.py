@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TypeAlias
 
 from exporter.faults.entities.changes import FieldChanges, replaced
@@ -20,7 +20,7 @@ from exporter.faults.timeseries import History
 from exporter.faults.values import Address, Entity, Scene
 from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 KEPT_USES_SECS = 3600.0
 """How long uses of a process are kept after its end: that a device idles is reported late."""

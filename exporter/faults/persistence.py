@@ -1,7 +1,7 @@
 """Saves faults that rest on events, with these events, over a restart within the same boot."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, field, replace
+from dataclasses import astuple, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -10,7 +10,7 @@ from exporter.faults.alert_state import Alert, AlertKey, AlertState
 from exporter.faults.entities.node import NODE
 from exporter.model.event import Event, EventType
 from exporter.model.verdict import SEVERITIES, Cause, Evidence, Key, Subject
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 from exporter.state import StateFile, dump, time_of
 
 NAME = "faults.json"

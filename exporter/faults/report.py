@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from types import MappingProxyType
 
@@ -33,6 +32,7 @@ from exporter.model.verdict import (
     Key,
     Subject,
 )
+from exporter.record import replace
 
 SHOWN_AFTER_SECS = 900.0
 """How long an ended fault is still shown, so that its alert can resolve."""

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from datetime import datetime
 from functools import partial
 from itertools import count
@@ -16,6 +16,7 @@ from exporter.faults.rules.loader import MAX_FILE_BYTES, toml_files
 from exporter.faults.values import did_you_mean
 from exporter.model.silence import Silence, plain
 from exporter.model.verdict import Conclusions, Key, Subject
+from exporter.record import replace
 from exporter.regular_file import FileUnusable, read_text
 from exporter.state import StateFile, count_of, dump
 from exporter.toml import tomllib

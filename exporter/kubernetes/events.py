@@ -6,7 +6,6 @@ API does not answer, or more often than the rate allows, is left out and does no
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from exporter.clock import rfc3339
@@ -17,6 +16,7 @@ from exporter.kubernetes.writer import Present, Writer, log
 from exporter.model.incident import incidents_of, severity_rank
 from exporter.model.verdict import Conclusions, Fault, FaultState, Key
 from exporter.outgoing import RequestFailed
+from exporter.record import replace
 
 COMPONENT = "hw-exporter"
 BURST, SECS_FOR_ONE = 25, 300.0

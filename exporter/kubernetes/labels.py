@@ -4,7 +4,6 @@ https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/customizat
 """
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
@@ -18,6 +17,7 @@ from exporter.kubernetes.conditions import (
     conditions_of,
 )
 from exporter.kubernetes.writer import Present, Writer, log
+from exporter.record import replace
 from exporter.regular_file import FileUnusable, read_text
 
 FILE = "hw-exporter"

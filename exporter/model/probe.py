@@ -1,10 +1,8 @@
 """Readings of external probes: metrics with names of their own, and the state of each probe."""
 
-from dataclasses import replace
-
 from exporter.model.event import Event
 from exporter.model.reading import Labeled
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 Labels = tuple[tuple[str, str], ...]
 

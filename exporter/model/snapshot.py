@@ -1,14 +1,14 @@
 """The snapshot: all readings and conclusions of the node at one moment."""
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 from typing import Protocol, TypeGuard, TypeVar, cast
 
 from exporter.model.reading import Labeled, Missing
 from exporter.model.verdict import Conclusions
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 T = TypeVar("T")
 

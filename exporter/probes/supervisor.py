@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from exporter.blocking import wait_for_any
@@ -14,6 +13,7 @@ from exporter.probes.breadcrumb import Breadcrumb
 from exporter.probes.call_failures import DisabledCalls, call_and_place
 from exporter.probes.child import Child, Children, Command
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line, encode_line
+from exporter.record import replace
 
 LONGEST_PAUSE_SECS = 30.0
 """The longest pause before a crashed library is tried again.

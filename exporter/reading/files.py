@@ -4,12 +4,12 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
 from exporter.model.reading import Reading
 from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.record import replace
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """The mounts of 4,000 containers are listed in so many bytes."""

@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from exporter.config import Sources
+from exporter.record import replace
 
 MOUNTED = "/host"
 SIGNS = {"proc_root": "stat", "sys_root": "devices", "host_root": ""}

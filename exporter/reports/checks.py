@@ -1,7 +1,7 @@
 """The checks of `/doctor` and of the page: which sources can be read, why not, and the fix."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from exporter.collectors.gpu.values import GpuBackend, Gpus
@@ -10,7 +10,7 @@ from exporter.collectors.network.values import Network
 from exporter.collectors.pcie.values import Pcie
 from exporter.collectors.workloads.values import Workloads
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 from exporter.reports.installation import Installation, ebpf_idle
 from exporter.reports.remedies import (
     ATTRIBUTION_REASONS,

@@ -1,7 +1,6 @@
 """The document `/processes`: the processes on GPUs; docs/HTTP.md describes the fields."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from exporter.collectors.gpu.values import Gpus
@@ -13,6 +12,7 @@ from exporter.collectors.workloads.values import (
     WorkloadUse,
 )
 from exporter.model.snapshot import Snapshot
+from exporter.record import replace
 from exporter.reports.fields import fields_of
 
 MAX_LISTED = 1000

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 
 from exporter.collectors.demo.jobs import Running, is_reset
 from exporter.collectors.demo.script import (
@@ -13,7 +12,7 @@ from exporter.collectors.demo.script import (
     OVERHEATING,
     Now,
 )
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 IDLE_WATTS, LIMIT_WATTS = 72.0, 700.0
 CAPPED_WITHIN_WATTS = 45.0

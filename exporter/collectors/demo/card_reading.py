@@ -1,7 +1,6 @@
 """What a simulated GPU says of itself: a recorded GPU, and the values that move."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -11,6 +10,7 @@ from exporter.collectors.gpu.values import Gpu, GpuProcess
 from exporter.decode import decode_strict
 from exporter.faults.replay.snapshots import READINGS
 from exporter.faults.replay.steps import base_node
+from exporter.record import replace
 
 NODE = "demo_8"
 MODEL = ("name", "architecture", "compute_capability", "vbios_version", "board_part_number")

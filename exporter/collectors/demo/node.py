@@ -1,14 +1,14 @@
 """The simulated node as a whole: its GPUs moved on second by second, and what they answer."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from exporter.collectors.demo.card import Card
 from exporter.collectors.demo.card_reading import identity, reading
 from exporter.collectors.demo.jobs import running_on
 from exporter.collectors.demo.script import INCIDENTS, DemoIncident, Now, at
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 DRIVER_VERSION, CUDA_VERSION = "570.124.06", "12.8"
 

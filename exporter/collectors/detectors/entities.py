@@ -1,12 +1,11 @@
 """What the detectors find, as fields of GPUs."""
 
-from dataclasses import replace
-
 from exporter.collectors.detectors.values import Unusual
 from exporter.faults.entities.kind import FirstOf
 from exporter.faults.subject import Extension
 from exporter.faults.values import Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
+from exporter.record import replace
 
 UNUSUAL = {
     "sibling_deviation": FieldType(Type.NUMBER, is_labeled=True),

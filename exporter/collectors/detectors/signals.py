@@ -3,14 +3,13 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from exporter.collectors.gpu.values import Gpu, Gpus, GpuState
 from exporter.collectors.workloads.values import Workload, Workloads, WorkloadUse
 from exporter.model.reading import Labeled
 from exporter.model.snapshot import Snapshot
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 WARMS_SECS = 90.0
 """For about so long the temperature of a GPU follows its power draw."""

@@ -6,7 +6,6 @@ https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-block
 
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.disk.values import Disk, Disks
@@ -17,6 +16,7 @@ from exporter.reading.device_filter import at_most, shown
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none, parse_counter
+from exporter.record import replace
 
 # include/linux/blk_types.h, SECTOR_SHIFT: the unit of diskstats, whatever the device's sector is.
 SECTOR_BYTES = 512

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from exporter.collectors.disk.values import (
     Disk,
@@ -25,6 +24,7 @@ from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, 
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
+from exporter.record import replace
 
 COMPOSITE = ("Composite", "temp1")
 """The label of the temperature sensor that the limits apply to."""

@@ -11,7 +11,6 @@ import os
 import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
@@ -23,7 +22,7 @@ from exporter.reading.device_filter import shown
 from exporter.reading.files import FILE_DEADLINE_SECS, read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.reading.sysfs import FieldReader
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 STATVFS_DEADLINE_SECS = 1.0
 LEAST_SECS = 0.05

@@ -5,7 +5,6 @@ md/array_state in sysfs does (https://docs.kernel.org/admin-guide/md.html).
 """
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.disk.values import MdArray, MdArrays
@@ -14,6 +13,7 @@ from exporter.model.reading import Reading
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent
 from exporter.reading.sysfs import FieldReader
+from exporter.record import replace
 
 # drivers/md/md.c, md_seq_show: (F) faulty, (S) spare, (R) replacement,
 # (W) write-mostly, (J) journal; a member may have several.

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from exporter.config.expect import Expect
 from exporter.model.reading import Missing
 from exporter.reading.files import is_there, read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.record import replace
 from exporter.state import StateFile, dump
 
 NAME = "expected.json"

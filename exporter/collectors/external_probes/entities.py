@@ -1,7 +1,6 @@
 """Values of external probes, assigned to the components that they name."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 from exporter.faults.entities.kind import FirstOf, Kind
@@ -12,6 +11,7 @@ from exporter.model.event import Event
 from exporter.model.probe import ExternalProbes, ProbeMetric
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
+from exporter.record import replace
 
 LINKED_SECS = 600.0
 """For so long a process or job is linked with the component that an event names beside it."""

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from types import MappingProxyType
 from typing import Protocol
 
 from exporter.collectors.gpu.validation import drop_implausible
 from exporter.collectors.gpu.values import DisabledCall, Gpu
 from exporter.model.reading import Missing
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 DUPLICATE = "duplicate_uuid"
 NAMELESS = "no_identity"

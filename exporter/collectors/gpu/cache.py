@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from exporter.collectors.gpu.backend import GpuAnswer, GpuProblem
 from exporter.collectors.gpu.validation import LastTemperatures, without_unseen_processes
 from exporter.collectors.gpu.values import DisabledCall, Gpu, Gpus, GpuState
 from exporter.config import GpuConfig
 from exporter.model.reading import Missing
+from exporter.record import replace
 
 NOT_LISTED = "not_listed"
 SUSPENDED = "suspended"

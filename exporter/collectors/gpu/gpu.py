@@ -1,7 +1,6 @@
 """One GPU: each value is declared here, once."""
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from exporter.collectors.gpu.fabric import words_of
@@ -23,7 +22,7 @@ from exporter.collectors.gpu.parts import (
     value,
 )
 from exporter.model.reading import Labeled, Labeled2, Labeled3
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 _WITH_GRACE = re.compile(r"\bG[BH]\d{3}")
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 
 from exporter.collectors.gpu.labels import EACH_GPU, GPU_LABELS, gpu_label_values, of_each, states
 from exporter.collectors.gpu.values import Gpu, Gpus, GpuState, MigInstance
@@ -10,6 +9,7 @@ from exporter.collectors.pcie.values import Pcie
 from exporter.exposition.family import Sample, family
 from exporter.exposition.rows import Items, Row, families, info
 from exporter.model.snapshot import Snapshot
+from exporter.record import replace
 
 INFO_LABELS = (
     "pci_bus_id",

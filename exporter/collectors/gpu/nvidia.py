@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 
 from exporter.collectors.gpu.backend import BackendError, Backends, GpuAnswer, GpuProblem
 from exporter.collectors.gpu.values import GpuBackend
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
 from exporter.collectors.pcie.address import pci_address
 from exporter.reading.context import SourceContext
+from exporter.record import replace
 
 NO_DEVICES = "no_devices"
 NO_DRIVER = GpuBackend("none", "no_driver")

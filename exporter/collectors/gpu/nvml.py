@@ -5,7 +5,6 @@ import logging
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from exporter.collectors.gpu.backend import (
@@ -24,6 +23,7 @@ from exporter.probes.call_failures import call_and_place
 from exporter.probes.child import Command
 from exporter.probes.supervisor import ProbeFailed, RequestProbe
 from exporter.reading.context import SourceContext
+from exporter.record import replace
 
 log = logging.getLogger("exporter.collectors.gpu.source")
 

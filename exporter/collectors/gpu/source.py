@@ -4,7 +4,6 @@ import asyncio
 import logging
 import math
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from exporter.collectors.gpu.xids.nvml_events import GpuEvents, XidStore
 from exporter.model.reading import Reading
 from exporter.reading.context import SourceContext
 from exporter.reading.files import is_there
+from exporter.record import replace
 
 LOOK_FOR_UNLOAD_SECS = 1.0
 """A driver that is unloaded is let go of within two seconds."""

@@ -1,11 +1,11 @@
 """Drops implausible GPU values: out of bounds, all bits set, or a sudden 0 °C."""
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from exporter.collectors.gpu.parts import ALL_ONES, SENTINELS, Bounds, declared
 from exporter.collectors.gpu.values import Gpu, GpuProcess, MigInstance
+from exporter.record import replace
 
 _BOUNDS_OF: dict[type, Mapping[str, Bounds]] = {
     kind: declared(kind, "bounds") for kind in (GpuProcess, MigInstance, Gpu)
@@ -37,7 +37,7 @@ class LastTemperatures:
             celsius = gpu.temperature_celsius
             if celsius == 0 and self._celsius.get(gpu.uuid, 0.0) > WARM_CELSIUS:
                 rejected.append("temperature_celsius")
-                kept.append(dataclasses.replace(gpu, temperature_celsius=None))
+                kept.append(replace(gpu, temperature_celsius=None))
                 continue
             if celsius is not None:
                 self._celsius[gpu.uuid] = celsius
@@ -50,7 +50,7 @@ def without_unseen_processes(gpu: Gpu) -> Gpu:
 
     In a pid namespace of our own the driver lists the processes of that namespace only.
     """
-    return gpu if gpu.processes else dataclasses.replace(gpu, processes=None)
+    return gpu if gpu.processes else replace(gpu, processes=None)
 
 
 def drop_implausible(gpu: Gpu) -> tuple[Gpu, tuple[str, ...]]:
@@ -61,7 +61,7 @@ def drop_implausible(gpu: Gpu) -> tuple[Gpu, tuple[str, ...]]:
         parts = getattr(gpu, field) or ()
         kept: Any = tuple(_within_bounds(part, rejected, prefix) for part in parts)
         if kept != parts:
-            gpu = dataclasses.replace(gpu, **{field: kept})
+            gpu = replace(gpu, **{field: kept})
     return gpu, tuple(dict.fromkeys(rejected))
 
 
@@ -87,7 +87,7 @@ def _within_bounds(value: Any, rejected: list[str], prefix: str = "") -> Any:
         if _exceeds(getattr(value, part, None), getattr(value, whole, None)):
             without[part] = None
     rejected += [f"{prefix}{field}" for field in without]
-    return dataclasses.replace(value, **without) if without else value
+    return replace(value, **without) if without else value
 
 
 def _exceeds(part: int | None, whole: int | None) -> bool:

@@ -1,11 +1,9 @@
 """GPUs: their values, the backend that read them, and the age of the data."""
 
-from dataclasses import replace
-
 from exporter.collectors.gpu.gpu import IDENTITY_FIELDS, LASTING_FIELDS, Gpu
 from exporter.collectors.gpu.parts import GpuProcess, MigInstance
 from exporter.model.event import Event
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 __all__ = [
     "Gpu",

@@ -4,7 +4,6 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from types import MappingProxyType
 
 from exporter.collectors.kernel_log.checkpoint import Position, Saved
@@ -23,6 +22,7 @@ from exporter.collectors.kernel_log.values import KERNEL_LOG
 from exporter.faults.events.store import ENDED, ENDS
 from exporter.model.event import Event
 from exporter.model.label import clean_text
+from exporter.record import replace
 
 LINE_BREAK = " / "
 """Stands between the lines of a message in the text of its event."""

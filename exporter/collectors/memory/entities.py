@@ -1,7 +1,6 @@
 """DIMMs as components of rules, and what the status of a machine check says."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from types import MappingProxyType
 
 from exporter.collectors.memory.values import Dimm, Memory, MemoryController, MemoryErrors, Paging
@@ -10,6 +9,7 @@ from exporter.faults.entities.node import NodeFields, field_of
 from exporter.faults.values import Entity, Type
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
+from exporter.record import replace
 
 _DIMM_GETTERS = getters_of(Dimm)
 

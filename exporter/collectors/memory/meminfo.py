@@ -4,7 +4,6 @@ The cache of ZFS (ARC) is no cache of Linux: man 4 zfs, zfs_arc_max.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.memory.values import Memory
@@ -13,6 +12,7 @@ from exporter.model.reading import Missing, Reading
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceFailed
 from exporter.reading.sysfs import FieldReader, parse_counter
+from exporter.record import replace
 
 MAX_ARC_BYTES = 64 * 1024
 

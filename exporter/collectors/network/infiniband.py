@@ -12,7 +12,6 @@ Nor does a read that fails for want of something (a descriptor, memory, a firmwa
 import errno
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.network.interfaces import with_peers
@@ -29,6 +28,7 @@ from exporter.reading.sysfs import (
     names_or_none,
     parse_counter,
 )
+from exporter.record import replace
 
 REFUSALS = (errno.EINVAL, errno.EPERM, errno.EACCES, errno.EOPNOTSUPP)
 """Of a restricted function: cmd_status_to_err of mlx5, mlx4_status_to_errno, get_perf_mad."""

@@ -13,7 +13,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,7 +32,7 @@ from exporter.reading.sysfs import (
     names_or_none,
     parse_counter,
 )
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 Port = TypeVar("Port", Interface, InfinibandPort)
 

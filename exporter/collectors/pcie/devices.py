@@ -7,7 +7,6 @@ https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci-devices-aer
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +18,7 @@ from exporter.reading.files import is_there
 from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent
 from exporter.reading.sysfs import FieldReader, link_name, names_in, names_or_none
+from exporter.record import replace
 
 N = TypeVar("N", int, float)
 

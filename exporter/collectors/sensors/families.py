@@ -7,10 +7,10 @@ no limits.
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from exporter.collectors.sensors.values import EnergyMeter, EnergyMeters, Sensor, Sensors
 from exporter.exposition.rows import Items, Row, each, families
+from exporter.record import replace
 
 CORE = re.compile(r"Core [0-9]+")
 MAX_CORES_SHOWN = 4

@@ -1,7 +1,7 @@
 """How GPUs are shared, and the quota of each workload."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from types import MappingProxyType
 
 from exporter.collectors.gpu.values import GpuState
@@ -9,7 +9,7 @@ from exporter.collectors.sharing.hami import HamiLimit
 from exporter.collectors.sharing.mps import MpsServer
 from exporter.collectors.workloads.kubelet import Allocation, DeviceId, Replicas
 from exporter.collectors.workloads.values import GpuShare, Workload, WorkloadUse
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 CONTEXT_BYTES = 512 * 1024 * 1024
 """What CUDA may hold for one process beside what it allocates, and some limits do not count."""

@@ -1,6 +1,5 @@
 """GPU sharing schedulers: finds their files on the node, and queries those that answer."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from exporter.blocking import CallBlocking, OneAtATime
@@ -13,7 +12,7 @@ from exporter.collectors.workloads.redaction import Redaction
 from exporter.collectors.workloads.values import Workload
 from exporter.model.reading import Missing
 from exporter.reading.context import SourceContext
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 PATIENCE_SECS = 0.5
 

@@ -5,7 +5,6 @@ This module is imported when the driver of another vendor is found: nobody else 
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -18,7 +17,7 @@ from exporter.collectors.pcie.address import is_pci_address
 from exporter.collectors.vendors.card_files import CardFiles
 from exporter.collectors.vendors.vendors import PCI_IDS, Vendor
 from exporter.reading.context import SourceContext
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 ACCELERATOR_CLASSES = ("0x03", "0x12")
 BROKEN = "unknown_error"

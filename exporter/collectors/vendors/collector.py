@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from exporter.collectors.vendors.vendors import VENDORS, Vendor
 from exporter.reading.context import SourceContext
 from exporter.reading.files import is_there
 from exporter.reading.source import AnySource
+from exporter.record import replace
 
 if TYPE_CHECKING:
     from exporter.collectors.vendors.cards import Indexes, OtherVendorGpus

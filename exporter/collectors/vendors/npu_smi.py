@@ -1,6 +1,5 @@
 """Ascend NPUs by `npu-smi info`: one run for each pass, as nvidia-smi is run."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.gpu.backend import AnswerBuilder, BackendError, GpuAnswer
@@ -11,6 +10,7 @@ from exporter.model.label import clean_text
 from exporter.probes.child import Command, Finished, run_once
 from exporter.probes.trusted_program import first_trustworthy, paths_in
 from exporter.reading.files import is_there
+from exporter.record import replace
 
 OUTPUT_LIMIT_BYTES = 1024 * 1024
 NO_DRIVER = "dcmi module initialize failed"

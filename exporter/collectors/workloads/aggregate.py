@@ -1,7 +1,7 @@
 """Sums the processes on the GPUs up by workload, and keeps what counts over time."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Protocol
 
 from exporter.collectors.gpu.values import Gpus, GpuState
@@ -30,7 +30,7 @@ from exporter.collectors.workloads.values import (
     sum_of_all,
     sum_of_known,
 )
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 MAX_ROWS = 256
 """Workloads times GPUs that get rows of their own; the rest of each GPU is summed."""

@@ -1,13 +1,13 @@
 """Remembers the job of each process on a GPU, to name the job in events about the process."""
 
 import re
-from dataclasses import field, replace
+from dataclasses import field
 from types import MappingProxyType
 
 from exporter.collectors.workloads.values import GpuClient, Workloads
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 MAX_REMEMBERED = 5_000
 """Processes whose job is remembered; the one first seen goes first."""

@@ -3,9 +3,9 @@
 import hmac
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 
 from exporter.collectors.workloads.values import GpuClient, Workload
+from exporter.record import replace
 
 SHOWN_DIGITS = 10
 SALT_BYTES = 16

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
@@ -31,6 +30,7 @@ from exporter.model.snapshot import Snapshot
 from exporter.reading.context import SourceContext
 from exporter.reading.files import FILE_DEADLINE_SECS
 from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.record import replace
 
 if TYPE_CHECKING:
     from exporter.collectors.workloads.slurm import SlurmJobs

@@ -1,7 +1,7 @@
 """Usage of workloads over time: energy, idle allocation and orphan memory."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
 from exporter.collectors.gpu.values import Gpu, GpuProcess, GpuState
 from exporter.collectors.workloads.attribution import ProcessTable, is_of_gone_pod
@@ -13,7 +13,7 @@ from exporter.collectors.workloads.values import (
     sum_of_all,
     sum_of_known,
 )
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 WHOLE = 100.0
 

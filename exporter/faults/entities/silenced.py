@@ -1,11 +1,11 @@
 """Matches silences with faults: which components and consequences a silence covers."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 
 from exporter.faults.entities.graph import SIBLINGS
 from exporter.model.silence import Silence
 from exporter.model.verdict import Conclusions, Fault, Key, Subject
+from exporter.record import replace
 
 
 def silenced(

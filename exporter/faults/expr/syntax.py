@@ -1,11 +1,10 @@
 """The syntax tree of expressions, and its limits."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 from exporter.faults.events.query import Events
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 24

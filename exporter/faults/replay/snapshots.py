@@ -28,7 +28,7 @@ from exporter.faults.replay.steps import Steps, listed, merge
 from exporter.faults.values import did_you_mean
 from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot, SourceReport
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 from exporter.state import MISFITS
 
 START_BOOTTIME = 10_000.0
@@ -150,7 +150,7 @@ class SnapshotReader:
         if row.dated is not None:
             value = row.dated(value, NOW, now)
         events = tuple(self._events.get(row.reading, ())[-KEPT_EVENTS:])
-        return dataclasses.replace(value, events=events)
+        return replace(value, events=events)
 
     def _decoded(self, name: str, found: object) -> object:
         if name not in self.format.types:

@@ -8,6 +8,7 @@ from typing import Any
 
 from exporter.faults.replay.snapshots import RecordingFormat, moments_of
 from exporter.model.snapshot import Snapshot
+from exporter.record import replace
 
 
 def recorded(format_: RecordingFormat, snapshot: Snapshot, start: float) -> dict[str, Any]:
@@ -20,11 +21,10 @@ def recorded(format_: RecordingFormat, snapshot: Snapshot, start: float) -> dict
     for name, kind in format_.types.items():
         if kind in snapshot.readings:
             reading: Any = snapshot.readings[kind]
-            plain = dataclasses.replace(reading, events=()) if kind in with_events else reading
+            plain = replace(reading, events=()) if kind in with_events else reading
             readings[name] = _written(plain, start)
     reports = {
-        report.source: _written(dataclasses.replace(report, source=""), start)
-        for report in snapshot.reports
+        report.source: _written(replace(report, source=""), start) for report in snapshot.reports
     }
     for report in reports.values():
         del report["source"]

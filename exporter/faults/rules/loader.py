@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +14,7 @@ from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.schema import Mistake, RuleReader
 from exporter.faults.rules.templates import MAX_TEXT, check_braces
 from exporter.faults.values import Vocabulary
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 from exporter.regular_file import FileUnusable, read_regular
 from exporter.toml import PACKAGE, parsed, tomllib
 

@@ -1,7 +1,6 @@
 """Applies the severities that a site gives to rules and codes of events, and removes others."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from exporter.faults.rules.loader import RuleBook
@@ -10,6 +9,7 @@ from exporter.faults.rules.schema import Mistake
 from exporter.faults.values import did_you_mean
 from exporter.model.event import Event
 from exporter.model.verdict import SEVERITIES, STATUS_OF_SEVERITY
+from exporter.record import replace
 
 CONFIGURATION = "configuration"
 OFF = "off"

@@ -10,7 +10,6 @@ import re
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.gpu.backend import BackendError, Deadline, GpuAnswer, GpuProblem
@@ -31,7 +30,7 @@ from exporter.model.label import clean_text
 from exporter.model.reading import Missing
 from exporter.probes.child import Children, Command, Finished, adopted, reap, run_once
 from exporter.probes.trusted_program import first_trustworthy, paths_in
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 PROGRAM = "nvidia-smi"
 OUTPUT_LIMIT_BYTES = 4 * 1024 * 1024

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +19,7 @@ from exporter.faults.replay.snapshots import START_BOOTTIME, START_WALL
 from exporter.faults.subject import NumberedEvents
 from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
+from exporter.record import replace
 
 NVML = "nvml"
 NVLINK_CODE = 74

@@ -3,7 +3,6 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ from exporter.collectors.gpu.values import GpuXid
 from exporter.collectors.gpu.xids.interpretation import xid_event
 from exporter.model.event import Event
 from exporter.model.label import clean_text
+from exporter.record import replace
 from exporter.state import (
     BOOT_ID,
     RETRY_SECS,
