@@ -37,7 +37,7 @@ class CpuHealthReader:
         """Read all of them now; raise SourceAbsent where none is said, or SourceFailed."""
         fields = FieldReader()
         names = [name for name in names_in(self._folder, "processors") if CPU.fullmatch(name)]
-        folders = [self._folder / name for name in names]
+        folders = [f"{self._folder}/{name}" for name in names]
         fastest = self._fastest.get("", lambda: self._highest(folders, fields))
         health = CpuHealth(
             frequencies=spread(self._kilohertz(folders, "scaling_cur_freq", fields)),
@@ -49,7 +49,7 @@ class CpuHealthReader:
             raise SourceAbsent("neither frequencies, throttling nor machine checks are reported")
         return Reading(health, fields.missing)
 
-    def _highest(self, folders: Iterable[Path], fields: FieldReader) -> int | None:
+    def _highest(self, folders: Iterable[str], fields: FieldReader) -> int | None:
         return max(self._kilohertz(folders, "cpuinfo_max_freq", fields), default=None)
 
     def _id(self, name: str, topology: str, fields: FieldReader) -> str | None:
@@ -57,11 +57,11 @@ class CpuHealthReader:
         path = f"{topology}/{name}"
         return self._ids.get(path, lambda: fields.label(name, path))
 
-    def _kilohertz(self, folders: Iterable[Path], name: str, fields: FieldReader) -> list[int]:
+    def _kilohertz(self, folders: Iterable[str], name: str, fields: FieldReader) -> list[int]:
         result = (fields.count(name, f"{folder}/cpufreq/{name}") for folder in folders)
         return [number for number in result if number]
 
-    def _throttles(self, folders: Iterable[Path], fields: FieldReader) -> Labeled:
+    def _throttles(self, folders: Iterable[str], fields: FieldReader) -> Labeled:
         """Sum over cores and over packages: every thread of one shows the count of all."""
         cores: dict[Hashable, int] = {}
         packages: dict[Hashable, int] = {}

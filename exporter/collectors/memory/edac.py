@@ -40,43 +40,42 @@ class EdacReader:
         )
 
     def _controller(self, name: str, fields: FieldReader) -> MemoryController:
-        folder = self._folder / name
+        folder = f"{self._folder}/{name}"
         return MemoryController(
             controller=name,
-            corrected_errors=fields.count(f"{name} ce_count", folder / "ce_count"),
-            uncorrected_errors=fields.count(f"{name} ue_count", folder / "ue_count"),
-            dimms=self._dimms(name, fields),
+            corrected_errors=fields.count(f"{name} ce_count", f"{folder}/ce_count"),
+            uncorrected_errors=fields.count(f"{name} ue_count", f"{folder}/ue_count"),
+            dimms=self._dimms(name, folder, fields),
             unlocated=_unlocated(name, folder, fields),
         )
 
-    def _dimms(self, controller: str, fields: FieldReader) -> tuple[Dimm, ...]:
+    def _dimms(self, controller: str, folder: str, fields: FieldReader) -> tuple[Dimm, ...]:
         """Read the modules; old drivers know rows of chips only, which then stand for them."""
-        folder = self._folder / controller
         names = names_or_none(folder)
         result: dict[str, Dimm] = {}
         modules = [name for name in names if MODULE.fullmatch(name)]
-        prefix = "dimm_" if modules else ""
+        prefix, size_file = ("dimm_", "size") if modules else ("", "size_mb")
         for name in modules or [name for name in names if ROW.fullmatch(name)]:
-            path, key = folder / name, f"{controller} {name}"
-            label = fields.label(f"{key} label", path / "dimm_label") or name
+            path, key = f"{folder}/{name}", f"{controller} {name}"
+            label = fields.label(f"{key} label", f"{path}/dimm_label") or name
             # Both in MiB: drivers/edac/edac_mc_sysfs.c, PAGES_TO_MiB.
-            size = fields.count(f"{key} size", path / ("size" if modules else "size_mb"))
+            size = fields.count(f"{key} size", f"{path}/{size_file}")
             dimm = Dimm(
                 controller=controller,
                 dimm=label if label not in result else f"{label} {name}",
-                corrected_errors=fields.count(key, path / f"{prefix}ce_count"),
-                uncorrected_errors=fields.count(key, path / f"{prefix}ue_count"),
+                corrected_errors=fields.count(key, f"{path}/{prefix}ce_count"),
+                uncorrected_errors=fields.count(key, f"{path}/{prefix}ue_count"),
                 size_bytes=None if size is None else size * BYTES_PER_MEBIBYTE,
             )
             result[dimm.dimm] = dimm
         return tuple(result.values())
 
 
-def _unlocated(controller: str, folder: Path, fields: FieldReader) -> Dimm | None:
+def _unlocated(controller: str, folder: str, fields: FieldReader) -> Dimm | None:
     """Read what the controller counted without knowing the module; None where it does not say."""
     # drivers/edac/edac_mc.c (edac_inc_ce_error) counts here what it can place on no one DIMM.
-    corrected = fields.count(f"{controller} ce_noinfo", folder / "ce_noinfo_count")
-    uncorrected = fields.count(f"{controller} ue_noinfo", folder / "ue_noinfo_count")
+    corrected = fields.count(f"{controller} ce_noinfo", f"{folder}/ce_noinfo_count")
+    uncorrected = fields.count(f"{controller} ue_noinfo", f"{folder}/ue_noinfo_count")
     if corrected is None and uncorrected is None:
         return None
     return Dimm(controller, UNLOCATED, corrected, uncorrected)

@@ -97,22 +97,22 @@ class HwmonReader:
         return Reading(Sensors(tuple(_distinct(sensors))), fields.missing)
 
     def _chip(self, chip: str, fields: FieldReader) -> list[Sensor]:
-        folder = self._folder / chip
+        folder = f"{self._folder}/{chip}"
         result: dict[tuple[str, int], str] = {}
         for name in names_or_none(folder):
             match = INPUT.fullmatch(name)
             if match:
                 result.setdefault((match[1], int(match[2])), name)
         named = Chip(
-            hw_id=link_name(folder / "device") or chip,
-            hw_name=fields.label(f"{chip} name", folder / "name") or chip,
+            hw_id=link_name(f"{folder}/device") or chip,
+            hw_name=fields.label(f"{chip} name", f"{folder}/name") or chip,
         )
-        pci_class = fields.text(f"{chip} class", folder / "device/class") or ""
+        pci_class = fields.text(f"{chip} class", f"{folder}/device/class") or ""
         if pci_class.startswith(MAY_SLEEP):
-            power = fields.text(f"{chip} power", folder / "device/power/runtime_status") or ""
+            power = fields.text(f"{chip} power", f"{folder}/device/power/runtime_status") or ""
             if power.strip() == "suspended":
                 return []
-        return [named.sensor(folder / result[key], *key, fields) for key in sorted(result)]
+        return [named.sensor(folder, result[key], *key, fields) for key in sorted(result)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +122,21 @@ class Chip:
     hw_id: str
     hw_name: str
 
-    def sensor(self, file: Path, prefix: str, number: int, fields: FieldReader) -> Sensor:
-        """One sensor of the chip, whose value is in this file."""
-        folder, name, quantity = file.parent, f"{prefix}{number}", QUANTITIES[prefix]
+    def sensor(
+        self, folder: str, file: str, prefix: str, number: int, fields: FieldReader
+    ) -> Sensor:
+        """One sensor of the chip, whose value is in this file of its folder."""
+        name, quantity = f"{prefix}{number}", QUANTITIES[prefix]
         known_as = f"{self.hw_id} {name}"
         limits = (
             (
                 limit_type,
-                _value(f"{known_as} {ending}", folder / f"{name}_{ending}", quantity, fields),
+                _value(f"{known_as} {ending}", f"{folder}/{name}_{ending}", quantity, fields),
             )
             for limit_type, ending in quantity.limits
         )
         flags = {
-            ending: fields.count(f"{name} {ending}", folder / f"{name}_{ending}")
+            ending: fields.count(f"{name} {ending}", f"{folder}/{name}_{ending}")
             for ending in ALARMS
         }
         # An open or shorted diode: what the chip then measures says nothing.
@@ -147,22 +149,24 @@ class Chip:
         # Laptops and GPUs stop fans that are not needed; chips of servers flag a fault.
         may_rest = prefix == "fan" and (
             not is_super_io
-            or fields.count(f"{known_as} pwm", folder / f"pwm{number}") == SWITCHED_OFF
+            or fields.count(f"{known_as} pwm", f"{folder}/pwm{number}") == SWITCHED_OFF
         )
         known = [flag for flag in flags.values() if flag is not None]
         return Sensor(
             kind=quantity.kind,
             hw_id=self.hw_id,
             hw_name=self.hw_name,
-            sensor=fields.label(f"{known_as} label", folder / f"{name}_label") or name,
-            value=None if is_broken else _value(known_as, file, quantity, fields),
+            sensor=fields.label(f"{known_as} label", f"{folder}/{name}_label") or name,
+            value=None if is_broken else _value(known_as, f"{folder}/{file}", quantity, fields),
             limits=tuple((limit_type, limit) for limit_type, limit in limits if limit),
             alarm=any(known) if known else None,
             may_rest=may_rest,
         )
 
 
-def _value(known_as: str, file: Path, quantity: Quantity, fields: FieldReader) -> float | None:
+def _value(
+    known_as: str, file: Path | str, quantity: Quantity, fields: FieldReader
+) -> float | None:
     raw = fields.number(known_as, file)
     value = quantity.value_of(raw)
     if raw is not None and value is None:
