@@ -73,6 +73,7 @@ class Alert:
     advice: str = ""
     last_evidence: float = 0.0
     described: tuple[float, int] = (0.0, 0)  # the last event and their number, at `describe`
+    has_events: bool = False  # whether the evidence has events, of any source
     evidence: tuple[Evidence, ...] = field(default_factory=tuple)
     causes: tuple[Cause, ...] = ()
 
@@ -93,23 +94,11 @@ class Alert:
             return self.end_since
         return self.seen
 
-    @property
-    def has_events(self) -> bool:
-        """Whether the evidence has events, of any source."""
-        return self.described[1] > 0 or any(piece.raw for piece in self.evidence)
-
-    def stand(self, now: float, wall: float, *, is_of_events: bool) -> None:
-        """Go on as at the last evaluation: the values are those of now, events those of then.
-
-        `now` is the boot time, `wall` the time since the epoch. A fault `is_of_events` that only
-        new events describe anew.
-        """
+    def stand(self, now: float) -> None:
+        """Go on, at this boot time, as at the last evaluation: a value is still so."""
         self.seen = now
-        if is_of_events and self.described[1]:
-            return
         if not self.described[1]:
             self.described, self.last_evidence = (now, 0), now
-        self.evidence = tuple([piece.seen_again(wall) for piece in self.evidence])
 
     def step(
         self,

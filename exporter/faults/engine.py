@@ -143,7 +143,8 @@ class RuleEngine:
             return None
         self._last_mark = mark
         it = self._evaluator
-        return to_text(SavedFaults(self._boot_id, kept, events, it.ended, it.cleared))
+        booted_at = it.observer.booted_at
+        return to_text(SavedFaults(self._boot_id, kept, events, it.ended, it.cleared, booted_at))
 
 
 def kinds_reading(

@@ -22,7 +22,7 @@ from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
 from exporter.faults.subject import Subjects
 from exporter.faults.values import Entity, Scene
-from exporter.model.verdict import Conclusions, Key
+from exporter.model.verdict import Conclusions, Key, dated
 from exporter.record import dataclass
 
 MAX_ALERTS = 5_000
@@ -109,6 +109,7 @@ class Evaluator:
         for event in scene.events:
             self._report.count_event(event)
         round_ = _Round(view, self._known())
+        self._answers.look(view, self._rules.values())
         for rule in self._rules.values():
             if rule.id not in self._broken:
                 self._evaluate_rule(rule, round_)
@@ -179,43 +180,49 @@ class Evaluator:
     def _evaluate_rule(self, rule: Rule, round_: _Round, only: Key | None = None) -> None:
         """Evaluate one rule; a rule that fails is disabled."""
         try:
-            view = round_.view
-            known = round_.known.get(rule.id, NONE_KNOWN)
-            answer = self._answers.recall(rule, view) if only is None else None
-            if answer is not None and answer.standing == known:
-                self._repeat(rule, answer, round_)
+            view, known = round_.view, round_.known.get(rule.id, NONE_KNOWN)
+            kept = self._answers.recall(rule, view.now) if only is None else None
+            if kept is not None and kept[0].standing == known:
+                self._repeat(rule, *kept, round_)
                 return
             candidates = self._candidates(rule, view, known)
             if only is not None:
                 candidates = [entity for entity in candidates if entity.key == only]
-            if candidates:
-                self._evaluate_candidates(rule, candidates, known, round_)
-            elif only is None:
-                self._answers.keep(rule, view, RuleAnswer(), math.inf)
+            answer = self._evaluate_candidates(rule, candidates, known, round_)
+            round_.note(rule, answer)
+            if only is None:
+                self._answers.keep(rule, answer)
         except Exception:  # a rule fails: only this rule is disabled
             log.exception("rule %s failed and is disabled", rule.id)
             self._broken.add(rule.id)
             self._report.count_skipped("broken")
 
-    def _repeat(self, rule: Rule, answer: RuleAnswer, round_: _Round) -> None:
-        """Let the faults of a rule go on whose answer is still the same."""
-        now, wall = round_.view.now, round_.view.scene.wall
-        for key in answer.standing:
+    def _repeat(
+        self, rule: Rule, answer: RuleAnswer, changed: Sequence[Entity], round_: _Round
+    ) -> None:
+        """Let the faults of a rule go on; evaluate the rule only for what has changed."""
+        new = {entity.key for entity in changed}
+        for key in answer.standing - new:
             of = AlertKey(rule.id, key)
-            self.alerts[of].stand(now, wall, is_of_events=rule.needed is not None)
+            self.alerts[of].stand(round_.view.now)
             round_.touched.add(of)
+        if changed:
+            anew = self._evaluate_candidates(rule, changed, {*answer.standing}, round_)
+            answer = answer.joined(anew, new, round_.view.by_kind[rule.entity])
+            self._answers.keep(rule, answer)
         round_.note(rule, answer)
 
     def _evaluate_candidates(
         self, rule: Rule, candidates: Sequence[Entity], known: AbstractSet[Key], round_: _Round
-    ) -> None:
+    ) -> RuleAnswer:
+        """Evaluate one rule for these components; `known` have an alert of it."""
+        answer = RuleAnswer()
         view = round_.view
         ctx = EvalContext(view.now, self.observer.history, view, NOBODY, {})
         words = self._traits.related.get(rule.entity, {})
         kinds = {word: words[word] for word in rule.related}  # empty for most rules
         can_be_silent = rule.can_be_silent and rule.entity not in self._traits.ending
         has_pasts = bool(self.cleared or (rule.clear is not None and self.ended))
-        answer = RuleAnswer()
         # Without a later moment, a sample of the last evaluation seems to be one of this.
         ctx.lasts_until = math.inf if view.is_later else -math.inf
         holds = rule.when.evaluate
@@ -237,8 +244,8 @@ class Evaluator:
             else:
                 ctx.lasts_until = -math.inf
             ctx.after = -math.inf
-        round_.note(rule, answer)
-        self._answers.keep(rule, view, answer, ctx.lasts_until)
+        answer.until = ctx.lasts_until
+        return answer
 
     def _candidates(self, rule: Rule, view: View, known: AbstractSet[Key]) -> Sequence[Entity]:
         """Find the entities for which the rule may hold or has an alert."""
@@ -283,6 +290,8 @@ class Evaluator:
         clear = is_repaired or clears(rule, ctx, holds=holds)
         if clear and holds and alert.is_active:
             holds = holds_after(rule, ctx, alert.end_seen)
+        if not holds:  # the values are those of the last evaluation, or of one before
+            alert.evidence = dated(alert.evidence, view.wall_of(alert.seen))
         clear_for_secs = 0.0 if is_repaired else rule.clear_for_secs
         change = alert.step(holds, clear, view.now, rule.for_secs, clear_for_secs)
         if alert.is_active and holds:

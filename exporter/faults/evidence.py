@@ -14,7 +14,7 @@ from exporter.faults.rules.site import severity_of
 from exporter.faults.rules.templates import EVENT, NAME
 from exporter.faults.values import Entity, Value
 from exporter.model.event import Event
-from exporter.model.verdict import WITHIN, Evidence
+from exporter.model.verdict import Evidence
 
 DOUBT_FACTOR = 0.8
 """The factor of the confidence while a part of the evidence is unknown."""
@@ -35,12 +35,15 @@ def describe(rule: Rule, alert: Alert, ctx: EvalContext, view: View) -> None:
     if rule.needed is not None and mark == alert.described:
         return  # no new events since
     alert.described = mark
-    pieces = [*_evidence(rule.when, judged, ctx, view)]
+    # Evidence that only new events renew is of this time, all other for as long as the fault holds.
+    at = None if rule.needed is None else view.scene.wall
+    pieces = [*_evidence(rule.when, judged, ctx, at)]
     case = next((case for case in rule.cases if case.when.evaluate(ctx)), None)
     for counted in case.when.events if case else ():
         pieces += _event_evidence(counted, ctx)
     seen = {(e.name, e.raw, e.threshold if not e.raw else ""): e for e in pieces}
     alert.evidence = tuple(seen.values())[:MAX_EVIDENCE]
+    alert.has_events = bool(matched) or any(piece.raw for piece in alert.evidence)
     summary, advice = (case.summary, case.advice) if case else (None, None)
     alert.summary = (summary or rule.summary).fill(lambda name: _value(name, rule, ctx))
     alert.advice = (advice or rule.advice).fill(lambda name: _value(name, rule, ctx))
@@ -97,7 +100,7 @@ def _doubts(rule: Rule, judged: Sequence[Judged], ctx: EvalContext) -> bool:
 
 
 def _evidence(
-    condition: Condition, judged: Sequence[Judged], ctx: EvalContext, view: View
+    condition: Condition, judged: Sequence[Judged], ctx: EvalContext, at: float | None
 ) -> Iterator[Evidence]:
     """Yield the evidence: events, and each comparison that holds, with its value and limit."""
     for counted in condition.events:
@@ -107,27 +110,27 @@ def _evidence(
         if value is None or bool(value) is not leaf.wanted:
             continue
         if isinstance(tree, Operation) and not leaf.counted:
-            yield _comparison(leaf, tree, ctx, view)
+            yield _comparison(leaf, tree, ctx, at)
         elif isinstance(tree, Name):
             threshold = "is " + str(leaf.wanted).lower()
-            yield Evidence(tree.text, bool(value), threshold, view.scene.wall)
+            yield Evidence(tree.text, bool(value), threshold, at)
 
 
-def _comparison(leaf: Leaf, tree: Operation, ctx: EvalContext, view: View) -> Evidence:
+def _comparison(leaf: Leaf, tree: Operation, ctx: EvalContext, at: float | None) -> Evidence:
     (name, left), (other, right) = leaf.sides
     shown = leaf.limit
     if not isinstance(tree.parts[1], Literal):
         limit = right(ctx)
         shown = f"{other} = {limit:g}" if isinstance(limit, float) else f"{other} = {limit}"
     threshold = f"{'' if leaf.wanted else 'not '}{tree.sign} {shown}"
-    return Evidence(name, _json(left(ctx)), threshold, view.scene.wall)
+    return Evidence(name, _json(left(ctx)), threshold, at)
 
 
 def _event_evidence(node: Events, ctx: EvalContext) -> Iterator[Evidence]:
     events = ctx.matching_events(node) or []
     if events:
         last = events[-1]
-        span = f"{WITHIN}{node.within_secs:g} s"
+        span = f"in {node.within_secs:g} s"
         yield Evidence(node.what, number_of(events, node), span, last.at, last.raw[:MAX_RAW_CHARS])
 
 

@@ -33,6 +33,9 @@ ENDED_WITH = ("consumes", "runs_in")
 
 SAME_EVENT_SECS = 5.0
 
+CLOCK_SECS = 0.001
+"""The clocks are read one after the other: a smaller step is none, and dates no fault anew."""
+
 AHEAD_SECS = 5.0
 """Events may be dated so much after now; more means that their clock was misread."""
 
@@ -69,6 +72,11 @@ class View:
     events_mark: object  # another one when there are other events, or other sources of events
     cache: MatchCache
     sources_of: Mapping[str, frozenset[str]]
+    booted_at: float  # seconds since the epoch
+
+    def wall_of(self, boottime: float) -> float:
+        """Return a boot time as seconds since the epoch."""
+        return round(self.booted_at + boottime, 6)
 
     def matching_events(self, entity: Entity, wanted: Events, after: float) -> list[Event] | None:
         """Find the events of the entity after this boot time; None if no source of them works."""
@@ -123,6 +131,7 @@ class Observer:
     events: EventStore = field(init=False)
     sampler: Sampler = field(init=False)
     now: float = 0.0
+    booted_at: float = 0.0  # seconds since the epoch
     _cache: MatchCache = field(default_factory=dict)
     _mark: tuple[int, frozenset[str]] = (0, frozenset())
     _by_kind: ByKind = field(default_factory=dict)
@@ -200,6 +209,7 @@ class Observer:
             self._mark,
             self._cache,
             self.subjects.event_sources,
+            self.booted_at,
         )
 
     def _forget_replaced(self, read: ByKind) -> None:
@@ -223,6 +233,8 @@ class Observer:
             self._cache.clear()
         for event in events:
             self._take(event, scene)
+        if abs(scene.wall - scene.now - self.booted_at) > CLOCK_SECS:
+            self.booted_at = scene.wall - scene.now
         latest = max((event.boottime for event in events), default=0.0)
         before, self.now = self.now, max(self.now, scene.now, latest)
         self.events.forget_old(self.now)

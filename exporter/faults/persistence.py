@@ -9,7 +9,7 @@ from typing import Any
 from exporter.faults.alert_state import Alert, AlertKey, AlertState
 from exporter.faults.entities.node import NODE
 from exporter.model.event import Event, EventType
-from exporter.model.verdict import SEVERITIES, Cause, Evidence, Key, Subject
+from exporter.model.verdict import SEVERITIES, Cause, Evidence, Key, Subject, dated
 from exporter.record import dataclass, replace
 from exporter.state import StateFile, dump, time_of
 
@@ -22,20 +22,27 @@ MAX_RAW_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class SavedFaults:
-    """Saved faults and events, and when faults of this boot ended or were cleared."""
+    """Saved faults and events, and when faults of this boot ended or were cleared.
+
+    `booted_at` is the time of boot since the epoch, which dates evidence that is still so.
+    """
 
     boot_id: str
     alerts: Mapping[AlertKey, Alert]
     events: tuple[Event, ...] = ()
     ended: Mapping[AlertKey, float] = field(default_factory=lambda: MappingProxyType({}))
     cleared: Mapping[AlertKey, float] = field(default_factory=lambda: MappingProxyType({}))
+    booted_at: float = 0.0
 
 
 def to_text(kept: SavedFaults) -> str:
     """Encode the faults and the latest events as the text of the file."""
     events = sorted(kept.events, key=lambda event: event.boottime)[-MAX_EVENTS:]
     content = {
-        "faults": [_fault_row(key, alert) for key, alert in [*kept.alerts.items()][:MAX_FAULTS]],
+        "faults": [
+            _fault_row(key, alert, dated(alert.evidence, kept.booted_at + alert.seen))
+            for key, alert in [*kept.alerts.items()][:MAX_FAULTS]
+        ],
         "ended": _moment_rows(kept.ended),
         "cleared": _moment_rows(kept.cleared),
         "events": [_event_row(event) for event in events],
@@ -76,7 +83,7 @@ def _key(row: Iterable[Any], node: str) -> Key:
     return kind, node if kind == NODE and node else entity_id
 
 
-def _fault_row(key: AlertKey, alert: Alert) -> dict[str, Any]:
+def _fault_row(key: AlertKey, alert: Alert, evidence: Iterable[Evidence]) -> dict[str, Any]:
     return {
         "rule": key.rule,
         "key": key.key,
@@ -90,7 +97,7 @@ def _fault_row(key: AlertKey, alert: Alert) -> dict[str, Any]:
         "last_evidence": alert.last_evidence,
         "evidence": [
             [piece.name, piece.value, piece.threshold, piece.at, piece.raw[:MAX_RAW_CHARS]]
-            for piece in alert.evidence
+            for piece in evidence
         ],
         "causes": [
             [cause.rule, list(astuple(cause.subject)), cause.via, cause.summary, cause.since]
@@ -100,6 +107,7 @@ def _fault_row(key: AlertKey, alert: Alert) -> dict[str, Any]:
 
 
 def _fault(row: Mapping[str, Any], node: str) -> tuple[AlertKey, Alert]:
+    evidence = tuple(map(_evidence, row["evidence"]))
     alert = Alert(
         active_since=time_of(row["onset"]),
         seen=time_of(row["seen"]),
@@ -111,7 +119,8 @@ def _fault(row: Mapping[str, Any], node: str) -> tuple[AlertKey, Alert]:
         summary=str(row["summary"]),
         advice=str(row.get("advice", "")),
         last_evidence=time_of(row["last_evidence"]),
-        evidence=tuple(map(_evidence, row["evidence"])),
+        has_events=any(piece.raw for piece in evidence),
+        evidence=evidence,
         causes=tuple(_cause(cause, node) for cause in row.get("causes", ())),
     )
     return AlertKey(str(row["rule"]), _key(row["key"], node)), alert

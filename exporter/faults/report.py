@@ -2,35 +2,32 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
 from types import MappingProxyType
+from typing import TypeAlias
 
 from exporter.faults.alert_state import Alert, AlertKey, Change
+from exporter.faults.causes import CauseFinder
 from exporter.faults.entities.graph import SIBLINGS, Graph
 from exporter.faults.entities.naming import SubjectIndex
 from exporter.faults.events.query import LOOKS
 from exporter.faults.fault_history import log_transition
 from exporter.faults.instructions import Instruction, instructions
-from exporter.faults.kept_steps import KeptSteps
+from exporter.faults.last_made import LastMade
 from exporter.faults.observation import View
-from exporter.faults.root_cause import Place, find_steps, place_of
+from exporter.faults.root_cause import Place, place_of
 from exporter.faults.rules.rule import Rule
-from exporter.faults.siblings import Siblings
-from exporter.faults.standing import Step, path_to_root
 from exporter.faults.values import KindTraits
 from exporter.model.event import Event
-from exporter.model.incident import grouped_summary
 from exporter.model.verdict import (
-    PLAIN_NAMING,
     SEVERITIES,
     STATUSES,
-    Cause,
     Conclusions,
     Edge,
     Fault,
     FaultState,
     Key,
     Subject,
+    dated,
 )
 from exporter.record import replace
 
@@ -48,6 +45,12 @@ ENDED_WITHIN_SECS = 60.0
 """A process that ends so shortly before or after a fault begins is affected by the fault."""
 
 LIVING_EDGES = ("consumes", "waits_on")
+
+Moments: TypeAlias = tuple[tuple[Key, float], ...]
+"""Components, each with the boot time at which its fault began."""
+
+_Made: TypeAlias = tuple[tuple[object, ...], Fault]
+"""A fault, and what it was made of."""
 
 
 class ReportBuilder:
@@ -68,10 +71,11 @@ class ReportBuilder:
         self._recent: dict[Place, tuple[Fault, float]] = {}
         self._ended: dict[Place, Change] = {}
         self._subjects = SubjectIndex(traits.hw_types)
-        self._affected_by: dict[tuple[Key, tuple[Edge, ...]], tuple[Subject, ...]] = {}
+        self._affected_by: dict[tuple[Key, float], tuple[Subject, ...]] = {}
         self._named: tuple[Subject, ...] = ()  # of all components
-        self._graph: Graph | None = None  # of which these are
-        self._steps = KeptSteps()
+        self._of: tuple[object, ...] = ()  # graph, ended uses and time of boot of which these are
+        self._causes = CauseFinder(traits, self._subjects)
+        self._at = 0.0  # the time of the last conclusions
         self._kinds_seen = {"process", "workload"}
         self.rule_seconds = 0.0  # untested: it is set before each conclusion
         self.take(rules, skipped)
@@ -79,6 +83,8 @@ class ReportBuilder:
     def take(self, rules: Mapping[str, Rule], skipped: Mapping[str, int]) -> None:
         """Replace the rules; faults of removed rules are dropped."""
         self._rules = rules
+        self._instructions: LastMade[dict[Place, Instruction]] = LastMade()
+        self._made: dict[Place, _Made] = {}
         self._skipped = Counter(skipped)
         self._rules_of: dict[str, tuple[str, ...]] = {}
         for rule in rules.values():
@@ -113,6 +119,7 @@ class ReportBuilder:
         waiting: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_waiting}
         faults = self._faults(chosen, waiting, view)
         self._tell_changes(faults, view)
+        self._at = view.scene.wall
         shown = [*faults.values(), *(fault for fault, _ in self._recent.values())]
         blocked = sum(1 + len(fault.affected) for fault in faults.values())
         return Conclusions(
@@ -134,6 +141,7 @@ class ReportBuilder:
             rules_loaded=len(self._rules),
             rules_skipped=tuple(sorted(self._skipped.items())),
             rule_seconds=self.rule_seconds,
+            at=self._at,
         )
 
     def _by_subject(self, rules: Mapping[Key, list[str]]) -> Mapping[Subject, tuple[str, ...]]:
@@ -153,29 +161,28 @@ class ReportBuilder:
         """Name all entities, and the gone entities that faults or ended uses mention."""
         ended = (key for use in view.ended_uses for key in (use.source, use.target))
         mentioned = (key for _, key in (*self._reported, *self._recent))
-        if self._subjects.take(view.by_kind, (*mentioned, *ended)) or view.graph is not self._graph:
-            self._graph = view.graph
+        of = (view.graph, view.ended_uses, view.booted_at)
+        if self._subjects.take(view.by_kind, (*mentioned, *ended)) or of != self._of:
+            self._of = of
             self._affected_by.clear()
+            self._made.clear()
             self._named = tuple(map(self._subjects.of, view.entities))
 
     def _faults(
         self, active: Mapping[Place, Alert], waiting: Mapping[Place, Alert], view: View
     ) -> dict[Place, Fault]:
         """Make the active faults with their causes, by severity."""
-        steps = find_steps(active, self._rules, view.past_graph, waiting, self._steps.find)
-        later = [steps.pop() for _ in waiting][::-1]
-        chosen = self._put_together(active, steps, view)
-        both = {**chosen, **waiting}
-        for alert, causes in [*zip(both.values(), self._all_causes(both, [*steps, *later], view))]:  # noqa: B905 - as many
-            alert.causes = causes
-            alert.shown_since = (alert.shown_since or view.now) if alert.is_active else None
-        faults: dict[Place, Fault] = {}
-        for place, known in instructions(chosen, self._rules).items():
-            faults[place] = self._fault(place, chosen[place], known, view)
-        for place in (it for it in chosen if it not in active):  # made for siblings: affects them
-            parts = [f for f in faults.values() if f.causes and place_of(f.causes[0]) == place]
-            affected = dict.fromkeys(it for part in parts for it in (part.subject, *part.affected))
-            faults[place] = replace(faults[place], affected=tuple(affected))
+        chosen = self._causes.find(active, waiting, self._rules, view)
+        told = self._instructions.made(
+            {at: (it.severity, it.is_escalated, it.advice, it.causes) for at, it in chosen.items()},
+            lambda: instructions(chosen, self._rules),
+        )
+        whole = {it: _parts_of(it, chosen) for it in chosen if it not in active}
+        self._made = {
+            at: self._fault(at, chosen[at], each, whole.get(at, ()), view)
+            for at, each in told.items()
+        }
+        faults = {place: fault for place, (_, fault) in self._made.items()}
         shown = [row for row in faults.items() if not self._is_covered(row[1], faults, view)]
         shown.sort(key=lambda row: (SEVERITIES.index(row[1].severity), row[1].since, row[0]))
         return dict(shown)
@@ -196,64 +203,28 @@ class ReportBuilder:
         causes = (cause.subject.kind for cause in others if place_of(cause) in faults)
         return any(kind != "node" or is_of_all for kind in causes)
 
-    def _all_causes(
-        self, chosen: Mapping[Place, Alert], steps: Sequence[Step | None], view: View
-    ) -> list[tuple[Cause, ...]]:
-        """Name the faults on the way from each fault to its root; ended faults come last."""
-        places = list(chosen.items())
-        active = {place for place, alert in places if alert.is_active}
-        wanted = {(step.cause, step.via) for step in steps if step is not None}
-        named = {(of, via): self._cause(*places[of], via, view) for of, via in wanted}
-        causes = []
-        for index, (_, alert) in enumerate(places):
-            path = path_to_root(index, steps)
-            last = places[path[-1].cause][1] if path else alert
-            ended = takewhile(lambda cause: place_of(cause) not in active, last.causes)
-            causes.append((*[named[step.cause, step.via] for step in path], *ended))
-        return causes
+    def _fault(
+        self, place: Place, alert: Alert, known: Instruction, parts: Moments, view: View
+    ) -> _Made:
+        """Make a fault; of what was made of the same in the last evaluation, that fault.
 
-    def _put_together(
-        self, chosen: Mapping[Place, Alert], steps: list[Step | None], view: View
-    ) -> dict[Place, Alert]:
-        """Add a fault of the parent for equal root faults of siblings, as their cause."""
-        roots = {
-            place: alert
-            for (place, alert), step in zip(chosen.items(), steps, strict=True)
-            if step is None and (not alert.causes or alert.causes[0].via == SIBLINGS)
-        }
-        index_of = {place: index for index, place in enumerate(chosen)}
-        together = dict(chosen)
-        for group in Siblings(view.by_kind, view.graph, self._traits).groups(roots, chosen):
-            index = index_of.get(group.place, len(steps))
-            for place in group.members:
-                steps[index_of[place]] = Step(index, SIBLINGS)
-            if group.place in chosen:
-                continue
-            steps.append(None)
-            alike = [
-                (self._subjects.of(key), roots[rule, key].summary) for rule, key in group.members
-            ]
-            naming = self._traits.namings.get(alike[0][0].hw_type, PLAIN_NAMING)
-            summary = grouped_summary(alike, naming, group.total)
-            together[group.place] = group.alert(roots, view.now, summary)
-        return together
-
-    def _cause(self, place: Place, alert: Alert, via: str, view: View) -> Cause:
-        rule, key = place
-        since = _wall(alert.active_since, view)
-        return Cause(rule, self._subjects.of(key), via, alert.summary, since)
-
-    def _fault(self, place: Place, alert: Alert, known: Instruction, view: View) -> Fault:
+        A fault that was made for its `parts` affects these.
+        """
+        since, summary, confidence = alert.active_since, alert.summary, alert.confidence
+        of = known, parts, since, summary, confidence, alert.evidence, alert.causes
+        made = self._made.get(place)
+        if made is not None and made[0] == of:
+            return made
         rule, key = self._rules[place[0]], place[1]
-        return Fault(
+        fault = Fault(
             rule=rule.id,
             subject=self._subjects.of(key),
             severity=known.severity,
             state=FaultState.ACTIVE,
-            since=_wall(alert.active_since, view),
+            since=view.wall_of(since),
             ended=None,
-            confidence=round(alert.confidence, 3),
-            summary=alert.summary,
+            confidence=round(confidence, 3),
+            summary=summary,
             action=known.action,
             advice=known.advice,
             runbook=rule.runbook,
@@ -261,19 +232,27 @@ class ReportBuilder:
             status=known.status,
             evidence=alert.evidence,
             causes=alert.causes,
-            affected=self._affected(key, alert.active_since, view),
+            affected=(
+                self._affected_with(parts, view) if parts else self._affected(key, since, view)
+            ),
         )
+        return of, fault
 
     def _affected(self, key: Key, since: float, view: View) -> tuple[Subject, ...]:
         """Return the workloads and processes that use the faulty component, workloads first.
 
         Users that ended within a minute of `since`, when the fault began, are included.
         """
-        uses = view.ended_uses.items()
-        ended = tuple([use for use, at in uses if abs(at - since) <= ENDED_WITHIN_SECS])
-        if (key, ended) not in self._affected_by:
-            self._affected_by[key, ended] = self._users(key, ended, view.graph)
-        return self._affected_by[key, ended]
+        if (key, since) not in self._affected_by:
+            uses = view.ended_uses.items()
+            ended = [use for use, at in uses if abs(at - since) <= ENDED_WITHIN_SECS]
+            self._affected_by[key, since] = self._users(key, ended, view.graph)
+        return self._affected_by[key, since]
+
+    def _affected_with(self, parts: Moments, view: View) -> tuple[Subject, ...]:
+        """Return the parts that have the fault, each followed by what it affects."""
+        rows = ((self._subjects.of(key), *self._affected(key, at, view)) for key, at in parts)
+        return tuple(dict.fromkeys(it for row in rows for it in row))
 
     def _users(self, key: Key, ended: Sequence[Edge], graph: Graph) -> tuple[Subject, ...]:
         """Return the present users of a component, and those of the uses that have ended."""
@@ -288,15 +267,17 @@ class ReportBuilder:
         return tuple(self._subjects.of(other) for other in named)
 
     def _tell_changes(self, faults: Mapping[Place, Fault], view: View) -> None:
+        for place in faults.keys() & self._recent.keys():
+            del self._recent[place]
         for place, fault in faults.items():
-            self._recent.pop(place, None)
             if place not in self._reported:
                 self._transition(fault, "active")
         for place, fault in self._reported.items():
             if place not in faults:
                 change = self._ended.pop(place, Change.CLEARED)
                 state = FaultState.UNJUDGED if change is Change.UNJUDGED else FaultState.CLEARED
-                over = replace(fault, state=state, ended=view.scene.wall, causes=fault.causes)
+                evidence = dated(fault.evidence, self._at)
+                over = replace(fault, state=state, ended=view.scene.wall, evidence=evidence)
                 self._recent[place] = (over, view.now)
                 self._transition(over, state.value)
         self._reported = dict(faults)
@@ -325,6 +306,10 @@ class ReportBuilder:
         yield from ((self._subjects.of(key), status) for key, status in sorted(worst.items()))
 
 
-def _wall(boottime: float, view: View) -> float:
-    """Return a boot time as seconds since the epoch."""
-    return round(view.scene.wall - (view.scene.now - boottime), 6)
+def _parts_of(place: Place, alerts: Mapping[Place, Alert]) -> Moments:
+    """Return the components whose faults this one stands for, each with when its fault began."""
+    return tuple(
+        (at[1], it.active_since)
+        for at, it in alerts.items()
+        if at[0] == place[0] and it.causes and place_of(it.causes[0]) == place
+    )

@@ -1,6 +1,6 @@
 """Finds the root cause of each fault, also if rules explain each other in cycles."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -24,10 +24,6 @@ Place: TypeAlias = "tuple[str, Key]"
 BACK: Mapping[str, str] = MappingProxyType({SAME: SAME, "upstream_of": "downstream_of"})
 """Relations on a component, each with the one in the other direction."""
 
-Find: TypeAlias = Callable[
-    [Sequence[Standing], Graph, Sequence[Step | None], int], tuple[Step | None, ...]
-]
-
 NOTIFIED_SECS = 30.0
 """No alert waits longer for a better cause: afterwards a root has been told to somebody."""
 
@@ -37,11 +33,9 @@ def find_steps(
     rules: Mapping[str, Rule],
     graph: Graph,
     waiting: Mapping[Place, Alert],
-    find: Find,
 ) -> list[Step | None]:
     """Find the cause of each of `alerts`, then of the `waiting` ones; None for a root.
 
-    `find` is `find_causes`, or remembers what it returned.
     A cause once known is kept while it is active. A waiting fault explains no fault; its own cause
     may have ended when its time has passed.
     """
@@ -49,7 +43,7 @@ def find_steps(
     standings = [standing_of(rules[rule], key, alert) for (rule, key), alert in both.items()]
     index_of = {place: index for index, place in enumerate(alerts)}
     known = [_known_cause(alert, index_of) for alert in both.values()]
-    steps = [*find(standings, graph, known, len(alerts))]
+    steps = find_causes(standings, graph, known, len(alerts))
     keep_steps(steps, known)
     return steps
 
@@ -118,7 +112,7 @@ def find_causes(
     graph: Graph,
     known: Sequence[Step | None],
     causes: int,
-) -> tuple[Step | None, ...]:
+) -> list[Step | None]:
     """Find the strongest cause of each fault; None for a root.
 
     Only the first `causes` faults may be causes.
@@ -144,7 +138,7 @@ def find_causes(
             choices[strongest] = [s for s in choices[strongest] if s.cause not in circle]
             steps[strongest] = choices[strongest][0] if choices[strongest] else None
             circle = circle_from(index, steps)
-    return tuple(steps)
+    return steps
 
 
 def _has_followed(effect: int, cause: int, known: Sequence[Step | None]) -> bool:

@@ -1,6 +1,7 @@
 """Faults as the search for causes sees them, and the steps from a fault to its root."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from exporter.faults.rules.rule import LAYERS, Rule
 from exporter.model.verdict import SEVERITIES, Key
@@ -37,8 +38,7 @@ class Standing:
         return SEVERITIES.index(self.rule.severity)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """The index of the cause of a fault, and the relation between the two."""
 
     cause: int

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from exporter.faults.last_made import LastMade
 from exporter.model.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -46,7 +47,7 @@ class Kept:
 
     def __init__(self) -> None:
         self._made: dict[object, tuple[Watched, tuple[Any, ...]]] = {}
-        self._joined: dict[str, tuple[list[tuple[Any, ...]], tuple[Any, ...]]] = {}
+        self._joined: dict[str, LastMade[tuple[Any, ...]]] = {}
 
     def made(self, make: Callable[[Snapshot], Iterable[T]], snapshot: Snapshot) -> tuple[T, ...]:
         """Return what the function makes of the snapshot; do not call it if that is the same."""
@@ -64,7 +65,5 @@ class Kept:
     ) -> tuple[T, ...]:
         """Return what all functions make of the snapshot; the same tuple if all is the same."""
         parts = [self.made(make, snapshot) for make in makes]
-        known = self._joined.get(what)
-        if known is None or any(new is not old for new, old in zip(parts, known[0], strict=True)):
-            known = self._joined[what] = (parts, tuple(one for part in parts for one in part))
-        return known[1]
+        last = self._joined.setdefault(what, LastMade())
+        return last.made(parts, lambda: tuple(one for part in parts for one in part))

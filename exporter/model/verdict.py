@@ -1,7 +1,7 @@
 """Conclusions of an evaluation: faults with causes, and rules that could not be evaluated."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
@@ -64,28 +64,26 @@ class Naming:
 PLAIN_NAMING = Naming()
 
 
-WITHIN = "in "
-"""What the threshold of counted events begins with: the time within which they were."""
-
-
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One piece of evidence: `value`, the `threshold` it crossed, and when (since the epoch).
 
-    `raw` is the line of the kernel log, if the evidence is one.
+    `at` is None for a value that is still so at the time of the conclusions. `raw` is the line of
+    the kernel log, if the evidence is one.
     """
 
     name: str
     value: float | bool | str | None
     threshold: str
-    at: float
+    at: float | None
     raw: str = ""
 
-    def seen_again(self, at: float) -> "Evidence":
-        """Return the evidence at a later time: a value is still so, an event was when it was."""
-        if self.threshold.startswith(WITHIN):
-            return self
-        return Evidence(self.name, self.value, self.threshold, at, self.raw)
+
+def dated(evidence: tuple[Evidence, ...], at: float) -> tuple[Evidence, ...]:
+    """Return the evidence; what is still so is of this time (since the epoch)."""
+    if all(piece.at is not None for piece in evidence):
+        return evidence
+    return tuple(replace(piece, at=at) if piece.at is None else piece for piece in evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +160,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Conclusions:
-    """The result of one evaluation; `transitions` are counted since the start.
+    """The result of one evaluation, `at` seconds since the epoch.
 
-    `namings` are by type in labels. `rules` are all rules by kind of component. `unknown` has the
-    rules that could not be evaluated for a component, `silent` those that are off for a component
-    because the fields they need are not reported.
+    `transitions` are counted since the start. `namings` are by type in labels. `rules` are all
+    rules by kind of component. `unknown` has the rules that could not be evaluated for a component,
+    `silent` those that are off for a component because the fields they need are not reported.
     """
 
     faults: tuple[Fault, ...] = ()
@@ -186,6 +184,7 @@ class Conclusions:
     rule_seconds: float = 0.0
     detected: object | None = None  # by the detectors, if one is enabled
     history: tuple[Transition, ...] = ()
+    at: float = 0.0
 
     @property
     def active(self) -> tuple[Fault, ...]:

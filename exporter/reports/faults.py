@@ -10,7 +10,7 @@ from exporter.model.incident import Incident, incidents_of, number_ranges
 from exporter.model.silence import silence_document
 from exporter.model.snapshot import Snapshot
 from exporter.model.transition import KEPT_DAYS, Transition, lasted
-from exporter.model.verdict import SEVERITIES, Cause, Conclusions, Evidence, Fault, Subject
+from exporter.model.verdict import SEVERITIES, Cause, Conclusions, Evidence, Fault, Subject, dated
 from exporter.reports.fields import fields_of
 
 DAY_SECS = 86_400.0
@@ -24,7 +24,7 @@ def faults_document(snapshot: Snapshot) -> dict[str, Any]:
     return {
         "node": snapshot.node,
         "healthy": None if reported is None else reported.is_healthy,
-        "faults": [fault_document(fault) for fault in (reported.faults if reported else ())],
+        "faults": [fault_document(it, reported.at) for it in reported.faults] if reported else [],
         "incidents": incident_documents(reported),
         "stale_gpus": _stale_gpus(snapshot),
         "unjudged": _unjudged(reported)[:MAX_LISTED],
@@ -108,8 +108,8 @@ def _unjudged(reported: Conclusions | None) -> list[dict[str, Any]]:
     return [{"entity": subject_document(subject), "rules": list(rules)} for subject, rules in rows]
 
 
-def fault_document(fault: Fault) -> dict[str, Any]:
-    """Return all fields of one fault."""
+def fault_document(fault: Fault, at: float) -> dict[str, Any]:
+    """Return all fields of one fault; `at` is the time of the conclusions, since the epoch."""
     return {
         "rule": fault.rule,
         "severity": fault.severity,
@@ -119,7 +119,7 @@ def fault_document(fault: Fault) -> dict[str, Any]:
         "ended": None if fault.ended is None else round(fault.ended, 3),
         "confidence": fault.confidence,
         "summary": fault.summary,
-        "evidence": [_evidence(piece) for piece in fault.evidence],
+        "evidence": [_evidence(piece) for piece in dated(fault.evidence, at)],
         "root": fault.is_root,
         "causes": [_cause(cause) for cause in fault.causes],
         "action": fault.action,
@@ -140,7 +140,7 @@ def subject_document(subject: Subject) -> dict[str, str]:
 def _evidence(piece: Evidence) -> dict[str, Any]:
     return {
         **fields_of(piece, "name", "value", "threshold"),
-        "time": round(piece.at, 3),
+        "time": piece.at and round(piece.at, 3),
         "raw": piece.raw or None,
     }
 

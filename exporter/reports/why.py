@@ -51,7 +51,7 @@ def why_document(
         "incidents": incident_documents(conclusions),
         "causes": [
             {
-                **_cause_document(fault, list(_way(found.subject, place))),
+                **_cause_document(fault, list(_way(found.subject, place)), conclusions.at),
                 "incident": number_of[fault.rule, fault.subject],
             }
             for fault, place in found.causes[:max_causes]
@@ -84,14 +84,14 @@ def _sentence(step: GraphStep) -> str:
     return f"{_name(step.near)} {word} {_name(step.far)}{evidence}"
 
 
-def _cause_document(fault: Fault, way: list[str]) -> dict[str, Any]:
+def _cause_document(fault: Fault, way: list[str], at: float) -> dict[str, Any]:
     path = [*way, f"{_name(fault.subject)} has {fault.rule} since {rfc3339(fault.since)}"]
     for cause in fault.causes:
         since = "" if cause.since is None else f" since {rfc3339(cause.since)}"
         path.append(f"which follows from {cause.rule} of {_name(cause.subject)}{since}")
     root = fault.root
     return {
-        "fault": fault_document(fault),
+        "fault": fault_document(fault, at),
         "root": {
             "rule": root.rule,
             "entity": subject_document(root.subject),

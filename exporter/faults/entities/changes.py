@@ -13,22 +13,24 @@ NOTHING: list[Entity] = []
 
 
 class FieldChanges:
-    """For each rule the last look at which something that the rule reads had changed."""
+    """What had changed at the last look.
+
+    `rules` are the ids of rules that read something else. `new` are, by kind, the components that
+    are other objects; only of kinds whose components are the same ones.
+    """
 
     def __init__(self) -> None:
-        self._looks = 0
+        self.rules: set[str] = set()
+        self.new: dict[str, list[Entity]] = {}
         self._readers: dict[str, dict[str, list[str]]] = {}  # rules, by kind and field
         self._found: dict[str, list[Entity]] = {}
         self._columns: dict[str, Columns] = {}
-        self._last: dict[str, int] = {}
 
     def learn(self, reads: Mapping[str, Iterable[Place]], more: Iterable[Place]) -> None:
         """Note the fields that each rule reads, by the rule's id, and further fields.
 
         All fields count as changed at the next look.
         """
-        self._looks += 1
-        self._last = dict.fromkeys(reads, self._looks)
         self._readers, self._found, self._columns = {}, {}, {}
         for kind, name in more:
             self._readers.setdefault(kind, {}).setdefault(name, [])
@@ -38,18 +40,13 @@ class FieldChanges:
 
     def look(self, by_kind: Mapping[str, list[Entity]]) -> None:
         """Compare the components with those of the last look."""
-        self._looks += 1
+        self.rules, self.new = set(), {}
         for kind, readers in self._readers.items():
             before, found = self._found.get(kind), by_kind.get(kind, NOTHING)
             if found is not before:
                 self._found[kind] = found
                 changed = self._changed(kind, readers, before, found)
-                rules = (rule for name in changed for rule in readers.get(name, ()))
-                self._last.update(dict.fromkeys(rules, self._looks))
-
-    def last(self, rule: str) -> int:
-        """Return the number of the look at which the rule of this id read something new."""
-        return self._last[rule]
+                self.rules.update(rule for name in changed for rule in readers.get(name, ()))
 
     def columns(self, kind: str) -> Columns:
         """Return the fields of all components of a kind, in their order."""
@@ -65,9 +62,11 @@ class FieldChanges:
             return [*names, ""]
         new = replaced(before, found)
         fields = [found[at].fields for at in new]
-        changed = (
-            [""] if [_who(before[at]) for at in new] != [_who(found[at]) for at in new] else []
-        )
+        changed = []
+        if [_who(before[at]) for at in new] != [_who(found[at]) for at in new]:
+            changed.append("")
+        else:
+            self.new[kind] = [found[at] for at in new]
         for name, column in self._columns[kind].items():
             values = _column(name, fields)
             if column is None or values is None:

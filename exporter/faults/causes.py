@@ -1,0 +1,134 @@
+"""Tells alerts their causes: found anew only when something that decides on causes has changed."""
+
+from collections.abc import Mapping
+from itertools import takewhile
+from typing import NamedTuple
+
+from exporter.faults.alert_state import Alert
+from exporter.faults.entities.graph import SIBLINGS
+from exporter.faults.entities.naming import SubjectIndex
+from exporter.faults.last_made import LastMade
+from exporter.faults.observation import View
+from exporter.faults.root_cause import Place, find_steps, place_of
+from exporter.faults.rules.rule import Rule
+from exporter.faults.siblings import Group, Siblings
+from exporter.faults.standing import Step, path_to_root
+from exporter.faults.values import KindTraits
+from exporter.model.incident import grouped_summary
+from exporter.model.verdict import PLAIN_NAMING, Cause
+
+
+class _Found(NamedTuple):
+    """The groups of siblings, and the steps from each fault to its root, nearest first.
+
+    The faults are the active ones, those made for groups, and the waiting ones.
+    """
+
+    groups: list[Group]
+    paths: list[list[Step]]
+
+
+class CauseFinder:
+    """Finds which faults are the causes of which alerts, and names them."""
+
+    def __init__(self, traits: KindTraits, subjects: SubjectIndex) -> None:
+        self._traits, self._subjects = traits, subjects
+        self._found: LastMade[_Found] = LastMade()
+        self._causes: LastMade[list[tuple[Cause, ...]]] = LastMade()
+        self._named: dict[tuple[Place, str], Cause] = {}
+
+    def find(
+        self,
+        active: Mapping[Place, Alert],
+        waiting: Mapping[Place, Alert],
+        rules: Mapping[str, Rule],
+        view: View,
+    ) -> dict[Place, Alert]:
+        """Set the causes of these alerts; return the active ones, with those made for siblings."""
+        of = (rules, view.graph, view.past_graph, [*active], [*waiting], _decisive(active, waiting))
+        found = self._found.made(of, lambda: self._find(active, waiting, rules, view))
+        chosen = dict(active)
+        for group in found.groups:
+            if group.place not in active:
+                chosen[group.place] = self._parent(group, active, view.now)
+        both = {**chosen, **waiting}
+        for alert, causes in zip(both.values(), self._named_on(found.paths, both, view)):  # noqa: B905 - as many
+            alert.causes = causes
+            alert.shown_since = (alert.shown_since or view.now) if alert.is_active else None
+        return chosen
+
+    def _find(
+        self,
+        active: Mapping[Place, Alert],
+        waiting: Mapping[Place, Alert],
+        rules: Mapping[str, Rule],
+        view: View,
+    ) -> _Found:
+        """Find the causes; equal root faults of siblings get a fault of the parent as theirs."""
+        steps = find_steps(active, rules, view.past_graph, waiting)
+        later = [steps.pop() for _ in waiting][::-1]
+        roots = {
+            place: alert
+            for (place, alert), step in zip(active.items(), steps, strict=True)
+            if step is None and (not alert.causes or alert.causes[0].via == SIBLINGS)
+        }
+        index_of = {place: index for index, place in enumerate(active)}
+        groups = Siblings(view.by_kind, view.graph, self._traits).groups(roots, active)
+        for group in groups:
+            index = index_of.get(group.place, len(steps))
+            for place in group.members:
+                steps[index_of[place]] = Step(index, SIBLINGS)
+            if group.place not in active:
+                steps.append(None)
+        steps += later
+        return _Found(groups, [path_to_root(index, steps) for index in range(len(steps))])
+
+    def _parent(self, group: Group, alerts: Mapping[Place, Alert], now: float) -> Alert:
+        """Return the state of the fault that stands for a group."""
+        alike = [(self._subjects.of(key), alerts[rule, key].summary) for rule, key in group.members]
+        naming = self._traits.namings.get(alike[0][0].hw_type, PLAIN_NAMING)
+        return group.alert(alerts, now, grouped_summary(alike, naming, group.total))
+
+    def _named_on(
+        self, paths: list[list[Step]], both: Mapping[Place, Alert], view: View
+    ) -> list[tuple[Cause, ...]]:
+        """Name the faults on the way from each fault to its root; ended faults come last."""
+        places = [*both.items()]
+        wanted = {path[0] for path in paths if path}
+        named = {step: self._cause(*places[step.cause], step.via, view) for step in wanted}
+        self._named = {(places[step.cause][0], step.via): it for step, it in named.items()}
+
+        def name() -> list[tuple[Cause, ...]]:
+            active = {place for place, alert in places if alert.is_active}
+            causes = []
+            for (_, alert), path in zip(places, paths, strict=True):
+                last = places[path[-1].cause][1] if path else alert
+                ended = takewhile(lambda cause: place_of(cause) not in active, last.causes)
+                causes.append((*[named[step] for step in path], *ended))
+            return causes
+
+        rows = [(alert.is_active, alert.causes) for _, alert in places]
+        return self._causes.made((paths, named, [*both], rows), name)
+
+    def _cause(self, place: Place, alert: Alert, via: str, view: View) -> Cause:
+        """Name a cause; return the object of the last evaluation if it is equal."""
+        rule, key = place
+        since = view.wall_of(alert.active_since)
+        made = Cause(rule, self._subjects.of(key), via, alert.summary, since)
+        known = self._named.get((place, via))
+        return known if known == made else made
+
+
+def _decisive(active: Mapping[Place, Alert], waiting: Mapping[Place, Alert]) -> list[object]:
+    """Return what of the alerts decides on causes: the same for as long as only time goes on.
+
+    When a fault was last seen is compared only with when faults began. How long it has been shown
+    matters only where another begins.
+    """
+    onsets = (alert.active_since for alerts in (active, waiting) for alert in alerts.values())
+    latest = max(onsets, default=0.0)
+    seen = [it.last_evidence for it in active.values()] + [it.seen for it in waiting.values()]
+    return [
+        (it.active_since, min(last, latest), it.has_events, it.shown_since, it.causes)
+        for it, last in zip((*active.values(), *waiting.values()), seen, strict=True)
+    ]
