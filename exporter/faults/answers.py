@@ -51,7 +51,7 @@ class KeptAnswers:
         """Forget the answers of rules that read what has changed since the last evaluation."""
         events, graph = self._read
         self._read = (view.events_mark, view.graph)
-        other_events, other_graph = events is not view.events_mark, graph is not view.graph
+        other_events, other_graph = events != view.events_mark, graph is not view.graph
         self._anew.clear()
         changes = view.changes
         for rule in rules:

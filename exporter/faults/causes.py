@@ -21,11 +21,13 @@ from exporter.model.verdict import PLAIN_NAMING, Cause
 class _Found(NamedTuple):
     """The groups of siblings, and the steps from each fault to its root, nearest first.
 
-    The faults are the active ones, those made for groups, and the waiting ones.
+    The faults are the active ones, those made for groups, and the waiting ones. `steps` are those
+    of all paths, each once.
     """
 
     groups: list[Group]
     paths: list[list[Step]]
+    steps: list[Step]
 
 
 class CauseFinder:
@@ -35,7 +37,6 @@ class CauseFinder:
         self._traits, self._subjects = traits, subjects
         self._found: LastMade[_Found] = LastMade()
         self._causes: LastMade[list[tuple[Cause, ...]]] = LastMade()
-        self._named: dict[tuple[Place, str], Cause] = {}
 
     def find(
         self,
@@ -52,7 +53,7 @@ class CauseFinder:
             if group.place not in active:
                 chosen[group.place] = self._parent(group, active, view.now)
         both = {**chosen, **waiting}
-        for alert, causes in zip(both.values(), self._named_on(found.paths, both, view)):  # noqa: B905 - as many
+        for alert, causes in zip(both.values(), self._named(found, both, view)):  # noqa: B905 - as many
             alert.causes = causes
             alert.shown_since = (alert.shown_since or view.now) if alert.is_active else None
         return chosen
@@ -81,7 +82,8 @@ class CauseFinder:
             if group.place not in active:
                 steps.append(None)
         steps += later
-        return _Found(groups, [path_to_root(index, steps) for index in range(len(steps))])
+        paths = [path_to_root(index, steps) for index in range(len(steps))]
+        return _Found(groups, paths, [*{step for step in steps if step is not None}])
 
     def _parent(self, group: Group, alerts: Mapping[Place, Alert], now: float) -> Alert:
         """Return the state of the fault that stands for a group."""
@@ -89,34 +91,31 @@ class CauseFinder:
         naming = self._traits.namings.get(alike[0][0].hw_type, PLAIN_NAMING)
         return group.alert(alerts, now, grouped_summary(alike, naming, group.total))
 
-    def _named_on(
-        self, paths: list[list[Step]], both: Mapping[Place, Alert], view: View
+    def _named(
+        self, found: _Found, both: Mapping[Place, Alert], view: View
     ) -> list[tuple[Cause, ...]]:
         """Name the faults on the way from each fault to its root; ended faults come last."""
         places = [*both.items()]
-        wanted = {path[0] for path in paths if path}
-        named = {step: self._cause(*places[step.cause], step.via, view) for step in wanted}
-        self._named = {(places[step.cause][0], step.via): it for step, it in named.items()}
+        rows = [(place, alert.is_active, alert.causes) for place, alert in places]
+        told = []
+        for step in found.steps:
+            (rule, key), alert = places[step.cause]
+            told.append((rule, self._subjects.of(key), alert.summary, alert.active_since))
 
         def name() -> list[tuple[Cause, ...]]:
-            active = {place for place, alert in places if alert.is_active}
+            named = {
+                step: Cause(rule, subject, step.via, summary, view.scene.wall_of(since))
+                for step, (rule, subject, summary, since) in zip(found.steps, told, strict=True)
+            }
+            active = {place for place, is_active, _ in rows if is_active}
             causes = []
-            for (_, alert), path in zip(places, paths, strict=True):
-                last = places[path[-1].cause][1] if path else alert
-                ended = takewhile(lambda cause: place_of(cause) not in active, last.causes)
+            for (_, _, known), path in zip(rows, found.paths, strict=True):
+                last = rows[path[-1].cause][2] if path else known
+                ended = takewhile(lambda cause: place_of(cause) not in active, last)
                 causes.append((*[named[step] for step in path], *ended))
             return causes
 
-        rows = [(alert.is_active, alert.causes) for _, alert in places]
-        return self._causes.made((paths, named, [*both], rows), name)
-
-    def _cause(self, place: Place, alert: Alert, via: str, view: View) -> Cause:
-        """Name a cause; return the object of the last evaluation if it is equal."""
-        rule, key = place
-        since = view.wall_of(alert.active_since)
-        made = Cause(rule, self._subjects.of(key), via, alert.summary, since)
-        known = self._named.get((place, via))
-        return known if known == made else made
+        return self._causes.made((found, rows, told, view.scene.booted_at), name)
 
 
 def _decisive(active: Mapping[Place, Alert], waiting: Mapping[Place, Alert]) -> list[object]:

@@ -15,7 +15,7 @@ from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
 from exporter.faults.rules.site import event_for_site
 from exporter.faults.subject import Repair, Subjects
-from exporter.faults.watched import Kept
+from exporter.faults.watched import Kept, Watched
 from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Key
@@ -49,6 +49,7 @@ class RuleEngine:
         self._kept = Kept()
         self._feeds = [make(kept is not None) for row in subjects.rows for make in row.feeds]
         self._interpreters = subjects.interpreters()
+        self._compared: Watched | None = None  # what repairs have read
         self._repairs = [row.repairs() for row in subjects.rows if row.repairs]
         self._boot_id = boot_id
         self._of_events = book.of_events
@@ -105,8 +106,10 @@ class RuleEngine:
 
     def _evaluate(self, snapshot: Snapshot) -> Conclusions:
         events = list(self._new_events(snapshot))
-        for repairs in self._repairs:
-            events += [repaired(repair, snapshot) for repair in repairs.between(snapshot, events)]
+        if events or self._compared is None or not self._compared.moves_to(snapshot):
+            compared = self._compared = Watched(snapshot)
+            for each in self._repairs:
+                events += [repaired(repair, snapshot) for repair in each.between(compared, events)]
         working = frozenset(feed.name for feed in self._feeds if feed.works(snapshot))
         scene = self._subjects.scene_of(snapshot, events, working, self._kept)
         known = self.history.extended(scene.entities, self._with_history, scene.wall)

@@ -291,7 +291,7 @@ class Evaluator:
         if clear and holds and alert.is_active:
             holds = holds_after(rule, ctx, alert.end_seen)
         if not holds:  # the values are those of the last evaluation, or of one before
-            alert.evidence = dated(alert.evidence, view.wall_of(alert.seen))
+            alert.evidence = dated(alert.evidence, view.scene.wall_of(alert.seen))
         clear_for_secs = 0.0 if is_repaired else rule.clear_for_secs
         change = alert.step(holds, clear, view.now, rule.for_secs, clear_for_secs)
         if alert.is_active and holds:

@@ -80,6 +80,9 @@ class FaultHistory:
         self._began_at: float | None = None
         self._is_dirty = False
         self._counts: Counter[tuple[str, str, str]] = Counter()
+        self._repeated: set[tuple[str, str, str]] = set()
+        self._places: dict[int, tuple[Fault, tuple[str, str, str]]] = {}
+        """The active faults of the last evaluation, by `id`, and what rows call them."""
         self._critical: dict[Key, tuple[int, str]] = {}
         self._extended: dict[Key, _Extended] = {}
         self._count()
@@ -98,18 +101,26 @@ class FaultHistory:
         """
         if self._began_at is None:
             self._began_at = now
-        active = {(it.rule, *_cut(it.subject.key)): it for it in conclusions.active}
-        new = [row for place, it in active.items() if (row := self._news(place, it, wall))]
+        places, self._places = self._places, {}
+        new = []
+        for it in conclusions.active:
+            known = places.get(id(it)) or (it, (it.rule, *_cut(it.subject.key)))
+            self._places[id(it)] = known
+            if id(it) not in places and (row := self._news(known[1], it, wall)):
+                new.append(row)
+        active = {place for _, place in self._places.values()}
         up_secs = now - self._began_at
         for place in [place for place in self._open if place not in active]:
             return_secs = RETURN_SECS + for_secs.get(place[0], 0.0)
             if up_secs >= return_secs or place not in self._doubted:
                 before = self._open.pop(place)
                 new.append(before._replace(at=wall, change=ENDED))
-        self._doubted -= active.keys()
+        self._doubted -= active
         if new:
             self._keep([*self._stored, *new])
         self._choose(wall)
+        if self._repeated.isdisjoint(active):
+            return replace(conclusions, history=self.rows)
         faults = tuple(self._with_times(it) if it.is_active else it for it in conclusions.faults)
         return replace(conclusions, faults=faults, history=self.rows)
 
@@ -146,6 +157,7 @@ class FaultHistory:
     def _count(self) -> None:
         began = [row for row in self.rows if row.change == BEGAN]
         self._counts = Counter(row.place for row in began)
+        self._repeated = {place for place, times in self._counts.items() if times > 1}
         critical = Counter(row.place for row in began if row.severity == "critical" and row.is_root)
         self._critical = {}
         for (rule, kind, hw_id), count in critical.items():
@@ -153,9 +165,8 @@ class FaultHistory:
             self._critical[kind, hw_id] = max(best, (count, rule))
 
     def _with_times(self, fault: Fault) -> Fault:
-        kind, hw_id = _cut(fault.subject.key)
-        times = self._counts[fault.rule, kind, hw_id]
-        return replace(fault, times=times) if times > 1 else fault
+        _, place = self._places[id(fault)]
+        return replace(fault, times=self._counts[place]) if place in self._repeated else fault
 
     def extended(
         self, entities: Iterable[Entity], kinds: frozenset[str], wall: float

@@ -14,6 +14,7 @@ from exporter.faults.events.changes import remember
 from exporter.faults.events.query import Events
 from exporter.faults.events.store import EventStore
 from exporter.faults.expr.syntax import Name
+from exporter.faults.last_made import LastMade
 from exporter.faults.rules.rule import Rule
 from exporter.faults.subject import KnownEntities, Subjects
 from exporter.faults.timeseries import History
@@ -38,7 +39,6 @@ CLOCK_SECS = 0.001
 
 AHEAD_SECS = 5.0
 """Events may be dated so much after now; more means that their clock was misread."""
-
 
 NODE_ADDRESS: Address = ("node", "")
 
@@ -72,11 +72,6 @@ class View:
     events_mark: object  # another one when there are other events, or other sources of events
     cache: MatchCache
     sources_of: Mapping[str, frozenset[str]]
-    booted_at: float  # seconds since the epoch
-
-    def wall_of(self, boottime: float) -> float:
-        """Return a boot time as seconds since the epoch."""
-        return round(self.booted_at + boottime, 6)
 
     def matching_events(self, entity: Entity, wanted: Events, after: float) -> list[Event] | None:
         """Find the events of the entity after this boot time; None if no source of them works."""
@@ -133,15 +128,16 @@ class Observer:
     now: float = 0.0
     booted_at: float = 0.0  # seconds since the epoch
     _cache: MatchCache = field(default_factory=dict)
-    _mark: tuple[int, frozenset[str]] = (0, frozenset())
     _by_kind: ByKind = field(default_factory=dict)
     _edges: tuple[tuple[Edge, ...], ...] = ((), (), ())  # of a scene, those of links, and all
+    _alike: LastMade[set[Edge]] = field(default_factory=LastMade)  # edges, with relations of links
     _present: dict[Key, None] = field(default_factory=dict)  # another one if other keys are read
     _keys: list[Key] = field(default_factory=list)
     _graph: Graph | None = None  # None once the keys or edges have changed
     _last_edges: tuple[tuple[Edge, ...], tuple[Edge, ...]] = ((), ())  # of the scene, added ones
     _lost: tuple[tuple[Edge, ...], object, list[Edge]] = ((), None, [])
     """Edges, the keys that were read, and the edges to or from other keys."""
+    _past: LastMade[Graph] = field(default_factory=LastMade)
     _gone: dict[Edge, float] = field(default_factory=dict)
     _whole: dict[str, set[Key]] = field(default_factory=dict)
     _identities: dict[str, object] = field(default_factory=dict)
@@ -172,7 +168,6 @@ class Observer:
         entities = {entity.key: entity for entity in scene.entities}
         if [*entities] != [*self._present]:
             self._present, self._graph = dict.fromkeys(entities), None
-        present = self._present.keys()
         read = self._grouped(entities.values())
         for kind, found in read.items():
             before = [] if self.aliases.is_full else self._by_kind.get(kind, [])
@@ -185,15 +180,18 @@ class Observer:
         by_kind = self._by_kind = self._grouped(entities.values()) if more else read
         if self._graph is None or [*entities] != self._keys:
             self._keys, self._graph = [*entities], None
-            self._keep_histories(present, entities.keys())
+            self._keep_histories(self._present.keys(), entities.keys())
         self.changes.look(by_kind)
         self.sampler.take(by_kind, self.changes, self.now)
-        known = KnownEntities(entities, by_kind, self.history, self.events, self.aliases, self.now)
-        scene = replace(scene, edges=self._all_edges(scene.edges, known))
+        known = KnownEntities(
+            entities, by_kind, self.history, self.events, self.aliases, self.now, self.changes
+        )
+        edges = self._all_edges(scene.edges, known)
+        scene = replace(scene, edges=edges, booted_at=self.booted_at)
         if (graph := self._graph) is None:
-            graph = self._graph = Graph(entities, scene.edges, self.subjects.traits)
-        gone = self._edges_of_gone(present)
-        past = Graph(entities, [*scene.edges, *gone], self.subjects.traits) if gone else graph
+            graph = self._graph = Graph(entities, edges, self.subjects.traits)
+        gone = self._edges_of_gone(self._present.keys())
+        past = self._past.made((graph, gone), lambda: graph.with_more(gone))
         uses = {e: self._gone[e] for e in gone if e.relation in ENDED_WITH}
         return View(
             scene,
@@ -206,10 +204,9 @@ class Observer:
             uses,
             self.events,
             self.changes,
-            self._mark,
+            (self.events.version, scene.event_sources),
             self._cache,
             self.subjects.event_sources,
-            self.booted_at,
         )
 
     def _forget_replaced(self, read: ByKind) -> None:
@@ -238,8 +235,6 @@ class Observer:
         latest = max((event.boottime for event in events), default=0.0)
         before, self.now = self.now, max(self.now, scene.now, latest)
         self.events.forget_old(self.now)
-        if self._mark != (mark := (self.events.version, scene.event_sources)):
-            self._mark = mark
         return self.now > before
 
     def _grouped(self, entities: Iterable[Entity]) -> ByKind:
@@ -258,7 +253,12 @@ class Observer:
         more = tuple(self.subjects.links(known))
         before = self._edges
         if edges is not before[0] or more != before[1]:
-            self._edges = (edges, more, _with_more(edges, more))
+            relations = {edge.relation for edge in more}
+            alike = self._alike.made(
+                (edges, relations), lambda: {edge for edge in edges if edge.relation in relations}
+            )
+            added = [edge for edge in dict.fromkeys(more) if edge not in alike]
+            self._edges = (edges, more, (*edges, *added))
             if edges is not before[0] or _ends(self._added()) != _ends(before[2][len(edges) :]):
                 self._graph = None  # other evidence of an edge changes no relation
         return self._edges[2]
@@ -281,11 +281,7 @@ class Observer:
         self.history.keep_only(known)
 
     def _owner(self, kind: str, name: Name) -> str:
-        return (
-            self.subjects.traits.related.get(kind, {}).get(name.related, kind)
-            if name.related
-            else kind
-        )
+        return self.subjects.traits.related.get(kind, {}).get(name.related, kind)
 
     def _take(self, event: Event, scene: Scene) -> None:
         twice = self._duplicates_of(event) if event.kind in self.subjects.reported_twice else []
@@ -325,11 +321,11 @@ class Observer:
         lost = [*self._lost[2], *_leaving(added, present)]
         self._gone.update(dict.fromkeys(lost, self.now))
         self._last_edges = (self._edges[0], self._added())
-        is_over = {
-            edge: left < self.now - (KEPT_USES_SECS if edge.relation in LIVING else KEPT_PARTS_SECS)
+        kept = [
+            edge
             for edge, left in self._gone.items()
-        }
-        kept = [edge for edge, old in is_over.items() if not old][-MAX_KEPT_EDGES:]
+            if left >= self.now - (KEPT_USES_SECS if edge.relation in LIVING else KEPT_PARTS_SECS)
+        ][-MAX_KEPT_EDGES:]
         self._gone = {edge: self._gone[edge] for edge in kept}
         return _leaving(kept, present)
 
@@ -347,10 +343,3 @@ def _ends(edges: Iterable[Edge]) -> list[tuple[str, Key, Key]]:
 def _not_after(event: Event, latest: float) -> Event:
     """Return the event with at most this boot time: a time in the future would stop our clock."""
     return event if event.boottime <= latest else replace(event, boottime=latest)
-
-
-def _with_more(edges: tuple[Edge, ...], more: tuple[Edge, ...]) -> tuple[Edge, ...]:
-    """Return all edges, each once; further edges are compared within their relations only."""
-    relations = {edge.relation for edge in more}
-    known = {edge for edge in edges if edge.relation in relations}
-    return (*edges, *(edge for edge in dict.fromkeys(more) if edge not in known))

@@ -161,7 +161,7 @@ class ReportBuilder:
         """Name all entities, and the gone entities that faults or ended uses mention."""
         ended = (key for use in view.ended_uses for key in (use.source, use.target))
         mentioned = (key for _, key in (*self._reported, *self._recent))
-        of = (view.graph, view.ended_uses, view.booted_at)
+        of = (view.graph, view.ended_uses, view.scene.booted_at)
         if self._subjects.take(view.by_kind, (*mentioned, *ended)) or of != self._of:
             self._of = of
             self._affected_by.clear()
@@ -221,7 +221,7 @@ class ReportBuilder:
             subject=self._subjects.of(key),
             severity=known.severity,
             state=FaultState.ACTIVE,
-            since=view.wall_of(since),
+            since=view.scene.wall_of(since),
             ended=None,
             confidence=round(confidence, 3),
             summary=summary,
@@ -293,17 +293,17 @@ class ReportBuilder:
 
     def _statuses(self, faults: Mapping[Place, Fault], view: View) -> Iterable[tuple[Subject, str]]:
         """Yield the status of each component that has a fault or that reports to be up."""
-        worst: dict[Key, str] = {}
+        worst: dict[Key, int] = {}
         for (_, key), fault in faults.items():
-            worst[key] = max(worst.get(key, "ok"), fault.status, key=STATUSES.index)
+            worst[key] = max(worst.get(key, 0), STATUSES.index(fault.status))
         for kind in self._traits.with_status:
             for entity in view.by_kind.get(kind, ()):
                 if entity.fields.get("up"):
-                    worst.setdefault(entity.key, "ok")
+                    worst.setdefault(entity.key, 0)
         for _, key in self._recent:
             if key in view.entities and key[0] not in self._traits.with_status:
-                worst.setdefault(key, "ok")
-        yield from ((self._subjects.of(key), status) for key, status in sorted(worst.items()))
+                worst.setdefault(key, 0)
+        yield from ((self._subjects.of(key), STATUSES[rank]) for key, rank in sorted(worst.items()))
 
 
 def _parts_of(place: Place, alerts: Mapping[Place, Alert]) -> Moments:

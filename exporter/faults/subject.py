@@ -10,6 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from exporter.faults.entities.changes import FieldChanges
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.entities.kind import Kind, known_by_events
 from exporter.faults.entities.node import NodeFields, node_kind
@@ -17,7 +18,7 @@ from exporter.faults.events.query import BOOT
 from exporter.faults.events.store import EventStore
 from exporter.faults.fault_history import FIELDS as HISTORY_FIELDS
 from exporter.faults.timeseries import History
-from exporter.faults.values import Address, Entity, KindTraits, Names, Scene, Vocabulary
+from exporter.faults.values import Address, Entity, KindTraits, Names, Scene, Value, Vocabulary
 from exporter.faults.watched import Kept
 from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
@@ -107,6 +108,12 @@ class KnownEntities:
     events: EventStore
     aliases: AliasIndex
     now: float
+    changes: FieldChanges
+
+    def values(self, kind: str, name: str) -> Sequence[Value]:
+        """Return a field of all components of a kind, in their order."""
+        known = self.changes.columns(kind).get(name)
+        return known or [entity.fields.get(name) for entity in self.by_kind.get(kind, ())]
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,11 @@ class Scene:
         frozenset()
     )  # kinds whose sources were read: a missing entity is gone
     names: tuple[tuple[Address, Key], ...] = ()  # further names of components in events
+    booted_at: float = 0.0  # since the epoch, without the small steps of clocks
+
+    def wall_of(self, boottime: float) -> float:
+        """Return a boot time as seconds since the epoch."""
+        return round(self.booted_at + boottime, 6)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,8 +66,8 @@ def waiting(known: KnownEntities) -> Iterator[Edge]:
 
 
 def _sleepers(known: KnownEntities) -> Iterator[tuple[Key, str]]:
-    for process in known.by_kind.get("process", ()):
-        secs = process.fields.get("waiting_secs")
+    waiting_secs = known.values("process", "waiting_secs")
+    for process, secs in zip(known.by_kind.get("process", ()), waiting_secs, strict=True):
         if secs:
             yield process.key, f"found in uninterruptible sleep for {secs:.0f} s"
         elif secs is None and known.events.matching(process.addresses, HUNG, known.now):

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain
 
 from exporter.faults.values import Address, Entity, KindTraits
 from exporter.model.verdict import Edge, Key
@@ -36,6 +37,11 @@ class Graph:
         self._indexes: dict[tuple[str, bool], dict[Key, list[Key]]] = {}
         self._wholes: dict[Key, Mapping[Key, None]] = {}
         self._related: dict[tuple[Key, str], Mapping[Key, None]] = {}
+
+    def with_more(self, edges: Collection[Edge]) -> "Graph":
+        """Return a graph that has these edges as well; this one if there are none."""
+        known = chain.from_iterable(self._edges.values())
+        return Graph(self._keys, chain(known, edges), self._traits) if edges else self
 
     def _index(self, relation: str, *, is_back: bool) -> dict[Key, list[Key]]:
         """Return the far ends of edges by the near ones; a relation is indexed at its first use."""
