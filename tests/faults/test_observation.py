@@ -198,6 +198,20 @@ def test_what_is_gone_is_remembered_for_its_time(
     assert known.observe(scene(100.0, *things)).past_graph.count(relation) == 0
 
 
+def test_the_graph_of_the_past_is_the_same_while_nothing_else_has_ended() -> None:
+    """Another graph means that all causes are found anew."""
+    known = observer()
+    both = (gpu(), thing("process", "7"), thing("process", "8"))
+    uses = tuple(edge("consumes", each.key, GPU) for each in both[1:])
+    first = uses[:1]
+    known.observe(scene(0.0, *both, edges=uses))
+    graphs = [known.observe(scene(now, *both[:2], edges=first)).past_graph for now in (15.0, 30.0)]
+    later = [known.observe(scene(now, gpu(), edges=())).past_graph for now in (45.0, 60.0)]
+    assert [graph.count("consumes") for graph in (*graphs, *later)] == [2] * 4
+    assert (graphs[0] is graphs[1], later[0] is later[1]) == (True, True)
+    assert graphs[1] is not later[0]
+
+
 def test_uses_that_are_remembered_have_a_bound() -> None:
     """Five thousand: the latest."""
     known = observer()
