@@ -1,14 +1,14 @@
 """Conclusions of an evaluation: faults with causes, and rules that could not be evaluated."""
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
 
 from exporter.model.silence import Silence
 from exporter.model.transition import Transition
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 STATUSES = ("ok", "predicted_failure", "needs_cleaning", "degraded", "failed")
 """Statuses of a component in OpenTelemetry, from good to bad."""

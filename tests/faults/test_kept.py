@@ -6,6 +6,7 @@ from pathlib import Path
 
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.expr.compile import EvalContext
+from exporter.faults.rules.rule import Condition
 from exporter.faults.values import Value
 from exporter.model.verdict import Conclusions
 from exporter.reports.faults import fault_document
@@ -64,7 +65,9 @@ def test_only_components_that_have_changed_are_evaluated_anew(tmp_path: Path) ->
         asked.append(ctx.entity.key[1])
         return when.evaluate(ctx)
 
-    rules = replace(rules, rules=(replace(rules.rules[0], when=replace(when, evaluate=counted)),))
+    counting = Condition(when.source, when.tree)
+    vars(counting)["evaluate"] = counted  # as if the expression had been made into a function
+    rules = replace(rules, rules=(replace(rules.rules[0], when=counting),))
     judging = Evaluator(rules, SUBJECTS, stopwatch=lambda: 0.0)
 
     def looks() -> Iterator[tuple[list[str], list[str], list[str]]]:

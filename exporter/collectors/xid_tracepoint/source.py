@@ -10,7 +10,6 @@ import logging
 import os
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from exporter.collectors.kernel_log.counters import XID_KINDS
 from exporter.collectors.kernel_log.kmsg import READ_BYTES, KmsgFollower
@@ -22,6 +21,7 @@ from exporter.collectors.xid_tracepoint.tracefs import TraceInstance
 from exporter.model.reading import Reading
 from exporter.reading.context import SourceContext
 from exporter.reading.source import SourceFailed
+from exporter.record import replace
 
 CLOSE_SECS = 0.4
 
