@@ -69,6 +69,8 @@ class Plausible:
         if kind not in (*WHOLE, WORKLOAD):
             for via in WAITING if kind == PROCESS else PLACES:
                 keys = self._graph.related(effect.key, via)
+                if via == SAME:  # nothing fails by what is made of it
+                    keys = (effect.key, *self._graph.wholes(effect.key))
                 yield via, (place for key in keys for place in self._by_key.get(key, ()))
             if kind != PROCESS and not needs:
                 yield NODE, self._of_all.get(effect.rule.layer, ())

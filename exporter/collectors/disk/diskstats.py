@@ -34,8 +34,8 @@ _SCSI_ADDRESS = re.compile(r"\d{1,5}(?::\d{1,20}){3}")
 
 Numbers = tuple[int | None, ...]
 
-MADE = ("dm-", "md")
-"""Prefixes of devices that the kernel makes from others."""
+MADE = ("dm-", "md", "bcache", "drbd")
+"""Prefixes of devices that the kernel makes from others, and lists these as slaves."""
 
 
 class DiskReader:

@@ -97,6 +97,13 @@ def test_of_the_device_mapper_only_named_disks_are_shown(node: SmallNode) -> Non
     assert disk.slaves == ("nvme1n1p2",)
 
 
+@pytest.mark.parametrize("name", ["bcache0", "drbd0", "md127"])
+def test_a_device_that_is_made_of_others_names_them(node: SmallNode, name: str) -> None:
+    """A cache or a replicated volume fails by the disks below it."""
+    node.disk(name, **{"slaves/nvme1n1p2": "", "slaves/sda": ""})
+    assert sorted(only(node).slaves) == ["nvme1n1p2", "sda"]
+
+
 @pytest.mark.parametrize("in_flight", ["-1", "4294967295", "18446744073709551615", "x"])
 def test_an_impossible_queue_is_not_said(node: SmallNode, in_flight: str) -> None:
     """Kernels have shown -1 there; the counters beside it stay."""
