@@ -115,7 +115,6 @@ NOT_MENDED = frozenset(
         "2026-11-27-a",
         "2026-11-28-a",
         "2026-11-28-b",
-        "2026-11-28-c",
     }
 )
 """Batches of which not all misses are mended."""

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from exporter.collectors.everything import FAMILIES
 from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.network.values import Network
+from exporter.collectors.pcie.values import Pcie
 from exporter.faults.entities.graph import SIBLINGS
 from exporter.model.incident import incidents_of
 from exporter.model.probe import Histogram
@@ -143,9 +144,13 @@ def _is_suspended(snapshot: Snapshot, uuid: str) -> bool:
     return state is not None and state.suspended
 
 
-def _is_chosen(snapshot: Snapshot, _: str) -> bool:
-    gpus = snapshot.reading(Gpus)
-    return gpus is not None and any(b.backend == "nvidia-smi" for b in gpus.backends)
+def _needs_no_nvml(snapshot: Snapshot, _: str) -> bool:
+    """Tell whether nvidia-smi was chosen, or all GPUs are given to virtual machines."""
+    gpus, pcie = snapshot.reading(Gpus), snapshot.reading(Pcie)
+    if gpus is not None and any(b.backend == "nvidia-smi" for b in gpus.backends):
+        return True
+    on_bus = [device for device in pcie.devices if device.kind == "gpu"] if pcie else []
+    return bool(on_bus) and all(device.is_passed_through for device in on_bus)
 
 
 def _is_unwanted(snapshot: Snapshot, device: str) -> bool:
@@ -159,7 +164,7 @@ def _is_unwanted(snapshot: Snapshot, device: str) -> bool:
 MEANT: Mapping[str, Callable[[Snapshot, str], bool]] = {
     "hw_gpu_nvlink_up": _is_sliced_or_asleep,
     "hw_gpu_data_stale": _is_suspended,
-    "hw_gpu_nvml_up": _is_chosen,
+    "hw_gpu_nvml_up": _needs_no_nvml,
     "hw_network_up": _is_unwanted,
 }
 """Where a bad value is meant, beside what its row in tools/bad_values.py says of the past."""
