@@ -68,14 +68,16 @@ class Plausible:
         needs = effect.rule.needs  # where a rule names them, nothing else of the node is meant
         if kind not in (*WHOLE, WORKLOAD):
             for via in WAITING if kind == PROCESS else PLACES:
-                keys = self._graph.related(effect.key, via)
-                if via == SAME:  # nothing fails by what is made of it
-                    keys = (effect.key, *self._graph.wholes(effect.key))
+                keys = self._near_keys(effect.key, via)
                 yield via, (place for key in keys for place in self._by_key.get(key, ()))
             if kind != PROCESS and not needs:
                 yield NODE, self._of_all.get(effect.rule.layer, ())
         matters = needs or (_matters(effect.rule) if kind in WHOLE else ())
         yield NODE, (place for it in matters for place in self._by_matter.get(it, ()))
+
+    def _near_keys(self, key: Key, via: str) -> Iterable[Key]:
+        """Return the components related to one; nothing fails by what is made of it."""
+        return (key, *self._graph.wholes(key)) if via == SAME else self._graph.related(key, via)
 
 
 def _may_explain(cause: Standing, effect: Standing, via: str) -> bool:
