@@ -97,15 +97,15 @@ class CauseFinder:
         """Name the faults on the way from each fault to its root; ended faults come last."""
         places = [*both.items()]
         rows = [(place, alert.is_active, alert.causes) for place, alert in places]
-        told = []
+        shown = []
         for step in found.steps:
             (rule, key), alert = places[step.cause]
-            told.append((rule, self._subjects.of(key), alert.summary, alert.active_since))
+            shown.append((rule, self._subjects.of(key), alert.summary, alert.active_since))
 
         def name() -> list[tuple[Cause, ...]]:
             named = {
                 step: Cause(rule, subject, step.via, summary, view.scene.wall_of(since))
-                for step, (rule, subject, summary, since) in zip(found.steps, told, strict=True)
+                for step, (rule, subject, summary, since) in zip(found.steps, shown, strict=True)
             }
             active = {place for place, is_active, _ in rows if is_active}
             causes = []
@@ -115,7 +115,7 @@ class CauseFinder:
                 causes.append((*[named[step] for step in path], *ended))
             return causes
 
-        return self._causes.made((found, rows, told, view.scene.booted_at), name)
+        return self._causes.made((found, rows, shown, view.scene.booted_at), name)
 
 
 def _decisive(active: Mapping[Place, Alert], waiting: Mapping[Place, Alert]) -> list[object]:

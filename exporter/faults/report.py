@@ -173,14 +173,14 @@ class ReportBuilder:
     ) -> dict[Place, Fault]:
         """Make the active faults with their causes, by severity."""
         chosen = self._causes.find(active, waiting, self._rules, view)
-        told = self._instructions.made(
+        given = self._instructions.made(
             {at: (it.severity, it.is_escalated, it.advice, it.causes) for at, it in chosen.items()},
             lambda: instructions(chosen, self._rules),
         )
         whole = {it: _parts_of(it, chosen) for it in chosen if it not in active}
         self._made = {
             at: self._fault(at, chosen[at], each, whole.get(at, ()), view)
-            for at, each in told.items()
+            for at, each in given.items()
         }
         faults = {place: fault for place, (_, fault) in self._made.items()}
         shown = [row for row in faults.items() if not self._is_covered(row[1], faults, view)]
