@@ -68,10 +68,13 @@ def test_a_row_says_when_a_rule_begins_and_ends(tmp_path: Path) -> None:
     ]
 
 
+XID = "`xid` | kernel_log or nvml or xid_tracepoint"
+
+
 @pytest.mark.parametrize(
     ("when", "more", "row"),
     [
-        ("events(xid, within=5m) > 0", {"clear": "up"}, "`xid` | kernel_log or nvml | `up`"),
+        ("events(xid, within=5m) > 0", {"clear": "up"}, f"{XID} | `up`"),
         (
             "events(io_error, ended=no, within=5m) > 0",
             {},
@@ -85,14 +88,14 @@ def test_a_row_says_when_a_rule_begins_and_ends(tmp_path: Path) -> None:
         (
             "events(hung_task, within=5m) + events(xid, within=5m) > 0",
             {"until": ["gpu_lost", "xid"]},
-            "`hung_task`, `xid` | kernel_log or nvml | `gpu_lost`, `xid`",
+            f"`hung_task`, {XID} | `gpu_lost`, `xid`",
         ),
         (
             "events(xid, within=5m) > 0",
             {"until": ["gpu_lost"], "clear": "state == '|'"},
-            "`xid` | kernel_log or nvml | `gpu_lost`; `state == '\\|'`",
+            f"{XID} | `gpu_lost`; `state == '\\|'`",
         ),
-        ("events(xid, within=5m) > 0", {}, "`xid` | kernel_log or nvml | the end of its condition"),
+        ("events(xid, within=5m) > 0", {}, f"{XID} | the end of its condition"),
     ],
 )
 def test_what_ends_a_fault_from_events_is_said(

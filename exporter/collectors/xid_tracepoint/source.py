@@ -25,7 +25,7 @@ from exporter.record import replace
 
 CLOSE_SECS = 0.4
 
-_XID = re.compile(rb"(\d+)\.(\d{6}): nvidia_dev_xid: Xid \(PCI:([^)]{1,40})\): (\d+), (.*)")
+_XID = re.compile(rb"(\d{1,12})\.(\d{6}): nvidia_dev_xid: Xid \(PCI:([^)]{1,40})\): (\d+), (.*)")
 """A name of a process in the line, at most 15 bytes, is too short to look like this."""
 
 _LOST = re.compile(rb"CPU:\d+ \[LOST (?:(\d+) )?EVENTS\]")

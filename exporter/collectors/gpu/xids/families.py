@@ -67,7 +67,7 @@ FAMILIES = (
     family(
         "hw_gpu_xids_total",
         "XID errors of any code reported by the driver for the GPU, including zero; absent if"
-        " neither NVML nor the kernel log can be read.",
+        " neither NVML nor another source of Xids can be read.",
         _totals,
         *GPU_LABELS,
     ),
@@ -76,8 +76,8 @@ FAMILIES = (
         Items((*GPU_LABELS, "xid"), Seen, _xids),
         Row(
             "errors_total",
-            "XID errors reported by the driver, in the kernel log or as NVML events; only codes"
-            " that occurred.",
+            "XID errors reported by the driver, in the kernel log, as NVML events or at its"
+            " tracepoint; only codes that occurred.",
             "count",
         ),
         Row(
