@@ -48,7 +48,7 @@ class KeptAnswers:
         self._anew: dict[str, list[Entity]] = {}
 
     def look(self, view: View, rules: Iterable[Rule]) -> None:
-        """Forget the answers of rules that read what has changed since the last evaluation."""
+        """Forget the answers of rules whose fields, events or graph have changed."""
         events, graph = self._read
         self._read = (view.events_mark, view.graph)
         other_events, other_graph = events != view.events_mark, graph is not view.graph

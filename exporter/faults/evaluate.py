@@ -200,7 +200,7 @@ class Evaluator:
     def _repeat(
         self, rule: Rule, answer: RuleAnswer, changed: Sequence[Entity], round_: _Round
     ) -> None:
-        """Let the faults of a rule go on; evaluate the rule only for what has changed."""
+        """Let the faults of a rule go on; evaluate the rule only for the changed components."""
         new = {entity.key for entity in changed}
         for key in answer.standing - new:
             of = AlertKey(rule.id, key)

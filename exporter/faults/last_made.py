@@ -1,4 +1,4 @@
-"""Keeps what was made, while what it was made of is the same."""
+"""Keeps a value for as long as its inputs are equal."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -7,12 +7,12 @@ T = TypeVar("T")
 
 
 class LastMade(Generic[T]):
-    """What was made last, and of what."""
+    """The last value, and its inputs."""
 
     _last: tuple[object, T] | None = None
 
     def made(self, of: object, make: Callable[[], T]) -> T:
-        """Return what `make` returns; do not call it while `of` is equal to that of last time."""
+        """Return the value of `make`; call `make` only if the inputs `of` are other ones."""
         if self._last is None or self._last[0] != of:
             self._last = (of, make())
         return self._last[1]

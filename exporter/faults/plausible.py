@@ -76,7 +76,7 @@ class Plausible:
         yield NODE, (place for it in matters for place in self._by_matter.get(it, ()))
 
     def _near_keys(self, key: Key, via: str) -> Iterable[Key]:
-        """Return the components related to one; nothing fails by what is made of it."""
+        """Return the related components; a component does not fail by its parts."""
         return (key, *self._graph.wholes(key)) if via == SAME else self._graph.related(key, via)
 
 

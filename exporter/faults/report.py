@@ -50,7 +50,7 @@ Moments: TypeAlias = tuple[tuple[Key, float], ...]
 """Components, each with the boot time at which its fault began."""
 
 _Made: TypeAlias = tuple[tuple[object, ...], Fault]
-"""A fault, and what it was made of."""
+"""A fault with its inputs."""
 
 
 class ReportBuilder:

@@ -33,8 +33,8 @@ def is_fabric_healthy(
 
 
 def words_of(conditions: Iterable[tuple[str, float]]) -> str:
-    """Write the conditions that hold; of a wrong configuration what is wrong with it, if known."""
+    """Write the conditions that hold; a known misconfiguration stands for `configuration`."""
     held = [name for name, holds in conditions if holds]
     if any(name in held for name, _ in MISCONFIGURATIONS.values()):
-        held.remove("configuration")
+        held = [name for name in held if name != "configuration"]
     return ", ".join(held).replace("_", " ")
