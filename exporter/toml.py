@@ -1,11 +1,14 @@
 """TOML parsing, by the standard library or tomli (Python 3.10), and the package's own files.
 
-Parsing these files takes 50 ms at each start, so the build of the package adds a compiled file
-beside each (`setup.py`): marshal of the hash of the TOML file and of its table.
+Parsing these files takes 50 ms at each start, so each has a compiled file: marshal of the hash of
+the TOML file and of its table. The build of the package adds it beside the file (`setup.py`); in a
+checkout the first start writes it to `__pycache__`, as Python does with modules.
 """
 
 import marshal
+import os
 import sys
+from contextlib import suppress
 from importlib.util import source_hash
 from pathlib import Path
 from typing import Any
@@ -29,14 +32,27 @@ def read_shipped(path: Path) -> dict[str, Any]:
 def parsed(raw: bytes, path: Path, package: Path = PACKAGE) -> dict[str, Any]:
     """Return the table of these bytes of a TOML file.
 
-    A file of the package is not parsed if its compiled file has the hash of these bytes. Raises
+    A file of the package is not parsed if a compiled file has the hash of these bytes. Raises
     ValueError for invalid TOML, and RecursionError for too deep nesting.
     """
-    if package in path.parents:
-        try:
-            known, table = marshal.loads(path.with_suffix(COMPILED).read_bytes())  # noqa: S302 - a file of the package, as .pyc files are
+    if package not in path.parents:
+        return tomllib.loads(raw.decode())
+    own = path.parent / "__pycache__" / f"{path.stem}{COMPILED}"
+    for compiled in (path.with_suffix(COMPILED), own):
+        with suppress(OSError, ValueError, TypeError, EOFError):  # not there, or cut off
+            known, table = marshal.loads(compiled.read_bytes())  # noqa: S302 - a file of the package, as .pyc files are
             if known == source_hash(raw):
                 return dict(table)
-        except (OSError, ValueError, TypeError, EOFError):
-            pass  # a source tree has none: the TOML file counts
-    return tomllib.loads(raw.decode())
+    found = tomllib.loads(raw.decode())
+    if not sys.dont_write_bytecode:
+        _write(marshal.dumps((source_hash(raw), found), 4), own)
+    return found
+
+
+def _write(compiled: bytes, path: Path) -> None:
+    """Write a compiled file, unless the package cannot be written: then it is parsed each time."""
+    whole = path.with_name(f"{path.name}.{os.getpid()}")
+    with suppress(OSError):
+        path.parent.mkdir(exist_ok=True)
+        whole.write_bytes(compiled)
+        whole.replace(path)
