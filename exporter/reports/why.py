@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from exporter.clock import rfc3339
-from exporter.faults.explain import GraphStep, Place, Wanted, explain
 from exporter.model.incident import incidents_of
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault, Subject
+from exporter.reports.explain import GraphStep, Place, Wanted, explain
 from exporter.reports.faults import fault_document, incident_documents, subject_document
 from exporter.reports.incidents import entity_name
 
