@@ -1,1 +1,1 @@
-"""Child processes that print JSON lines, and their supervision."""
+"""Child processes that print JSON lines: started, limited and ended."""

@@ -15,13 +15,13 @@ from exporter.collectors.gpu.backend import (
     GpuProblem,
 )
 from exporter.collectors.gpu.quarantine import Quarantine
+from exporter.collectors.gpu.supervision.breadcrumb import Breadcrumb
+from exporter.collectors.gpu.supervision.call_failures import call_and_place
+from exporter.collectors.gpu.supervision.request_probe import ProbeFailed, RequestProbe
 from exporter.collectors.gpu.values import DisabledCall, Gpu
 from exporter.decode import KeptLists, decode
 from exporter.model.label import clean_text
-from exporter.probes.breadcrumb import Breadcrumb
-from exporter.probes.call_failures import call_and_place
 from exporter.probes.child import Command
-from exporter.probes.supervisor import ProbeFailed, RequestProbe
 from exporter.reading.context import SourceContext
 from exporter.record import replace
 

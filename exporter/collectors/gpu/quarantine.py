@@ -5,8 +5,12 @@ import logging
 from collections.abc import Callable
 
 from exporter.collectors.gpu.backend import GpuProblem
+from exporter.collectors.gpu.supervision.request_probe import (
+    LONGEST_PAUSE_SECS,
+    ProbeFailed,
+    RequestProbe,
+)
 from exporter.probes.backoff import Backoff
-from exporter.probes.supervisor import LONGEST_PAUSE_SECS, ProbeFailed, RequestProbe
 
 HUNG = "hung"
 CRASHES = "crashes"

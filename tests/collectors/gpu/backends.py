@@ -7,8 +7,8 @@ from exporter.collectors.gpu.backend import Deadline
 from exporter.collectors.gpu.nvml import NvmlBackend
 from exporter.collectors.gpu.quarantine import Quarantine
 from exporter.collectors.gpu.smi.program import NvidiaSmiBackend
+from exporter.collectors.gpu.supervision.request_probe import RequestProbe
 from exporter.probes.child import Children, Command
-from exporter.probes.supervisor import RequestProbe
 
 
 def nvml_backend(children: Children, command: Command, timeout_secs: float) -> NvmlBackend:

@@ -17,10 +17,10 @@ from exporter.collectors.gpu.nvml_probe.constants import (
 from exporter.collectors.gpu.nvml_probe.known_gpu import KnownGpu
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 from exporter.collectors.gpu.quarantine import Quarantine
+from exporter.collectors.gpu.supervision.breadcrumb import Breadcrumb
+from exporter.collectors.gpu.supervision.request_probe import RequestProbe
 from exporter.collectors.gpu.values import DisabledCall
-from exporter.probes.breadcrumb import Breadcrumb
 from exporter.probes.child import Children
-from exporter.probes.supervisor import RequestProbe
 from tests.collectors.gpu.nvml_probe.probe_process import probe_command
 from tests.fakes.native import build_nvml
 from tests.fakes.nvml_library import NvmlLibrary

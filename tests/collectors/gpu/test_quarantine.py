@@ -14,7 +14,11 @@ from exporter.collectors.gpu.quarantine import (
     RETRY_SECS,
     Quarantine,
 )
-from exporter.probes.supervisor import LONGEST_PAUSE_SECS, ProbeFailed, RequestProbe
+from exporter.collectors.gpu.supervision.request_probe import (
+    LONGEST_PAUSE_SECS,
+    ProbeFailed,
+    RequestProbe,
+)
 from tests.fakes.virtual_time import in_virtual_time
 
 TIMEOUT_SECS = 2.0

@@ -35,8 +35,8 @@ from exporter.collectors.gpu.nvml_probe.constants import (
     NVML_ERROR_VGPU_ECC_NOT_SUPPORTED,
 )
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError, call
+from exporter.collectors.gpu.supervision.call_failures import MARK
 from exporter.model.label import clean_text
-from exporter.probes.call_failures import MARK
 
 Handle = Any
 

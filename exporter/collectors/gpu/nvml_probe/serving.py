@@ -14,8 +14,8 @@ from exporter.collectors.gpu.nvml_probe.events import WAITING_CALL, EventWatch
 from exporter.collectors.gpu.nvml_probe.gpus import GpuInventory
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS, Library, reason_of
 from exporter.collectors.gpu.nvml_probe.runtime_pm import PowerStates
+from exporter.collectors.gpu.supervision.breadcrumb import crumb_writer
 from exporter.model.label import clean_text
-from exporter.probes.breadcrumb import crumb_writer
 from exporter.probes.protocol import BadLine, decode_line, encode_line
 
 

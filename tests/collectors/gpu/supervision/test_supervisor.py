@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from exporter.collectors.gpu.supervision.request_probe import ProbeFailed, RequestProbe
 from exporter.probes.child import Children, Command
-from exporter.probes.supervisor import ProbeFailed, RequestProbe
 
 pytestmark = pytest.mark.system
 

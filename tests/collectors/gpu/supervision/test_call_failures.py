@@ -1,7 +1,6 @@
-"""Which calls are switched off by their crashes, and back-off before a start."""
+"""Which calls are switched off by their crashes."""
 
-from exporter.probes.backoff import Backoff
-from exporter.probes.call_failures import (
+from exporter.collectors.gpu.supervision.call_failures import (
     RETRY_SECS,
     DisabledCalls,
     call_and_place,
@@ -61,14 +60,3 @@ def test_a_call_that_everything_needs_is_never_switched_off() -> None:
         assert [calls.note_crash(crumb) for _ in range(9)] == [None] * 9
         assert calls.is_repeated(crumb)
     assert calls.crumbs == ()
-
-
-def test_the_pause_before_a_start_doubles_up_to_a_minute() -> None:
-    """Nothing crashes more often than once a minute for long; a good answer forgets it all."""
-    backoff = Backoff(first_secs=0.0)
-    assert [backoff.next_secs() for _ in range(9)] == [0, 1, 2, 4, 8, 16, 32, 60, 60]
-    backoff.reset()
-    assert backoff.next_secs() == 0
-    assert [Backoff().next_secs() for _ in range(2)] == [1, 1]
-    short = Backoff(longest_secs=3)
-    assert [short.next_secs() for _ in range(4)] == [1, 2, 3, 3]

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from exporter.probes.breadcrumb import Breadcrumb
-from exporter.probes.call_failures import RETRY_SECS
+from exporter.collectors.gpu.supervision.breadcrumb import Breadcrumb
+from exporter.collectors.gpu.supervision.call_failures import RETRY_SECS
+from exporter.collectors.gpu.supervision.request_probe import ProbeFailed, RequestProbe
 from exporter.probes.child import Command
-from exporter.probes.supervisor import ProbeFailed, RequestProbe
 from tests.fakes.virtual_time import in_virtual_scene
 from tests.probes.scripted_children import ScriptedChild, ScriptedChildren
 

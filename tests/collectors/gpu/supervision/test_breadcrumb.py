@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from exporter.probes.breadcrumb import SIZE, Breadcrumb, crumb_writer
+from exporter.collectors.gpu.supervision.breadcrumb import SIZE, Breadcrumb, crumb_writer
 from tests.collectors.gpu.nvml_probe.probe_process import ROOT
 
 pytestmark = pytest.mark.system
 
 DIES = """
 import os, sys
-from exporter.probes.breadcrumb import crumb_writer
+from exporter.collectors.gpu.supervision.breadcrumb import crumb_writer
 crumb_writer(int(sys.argv[1]))("nvmlDeviceGetName")
 os.abort()
 """

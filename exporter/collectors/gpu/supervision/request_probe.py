@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import Any
 
 from exporter.blocking import wait_for_any
+from exporter.collectors.gpu.supervision.breadcrumb import Breadcrumb
+from exporter.collectors.gpu.supervision.call_failures import DisabledCalls, call_and_place
 from exporter.model.label import clean_text
 from exporter.probes.backoff import Backoff
-from exporter.probes.breadcrumb import Breadcrumb
-from exporter.probes.call_failures import DisabledCalls, call_and_place
 from exporter.probes.child import Child, Children, Command
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line, encode_line
 from exporter.record import replace
