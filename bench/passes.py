@@ -16,8 +16,7 @@ from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.gpu.values import Gpu, GpuBackend, GpuProcess, Gpus, GpuState
 from exporter.collectors.workloads.source import WorkloadSource
 from exporter.config import Config, Faults, Processes, Sources
-from exporter.exposition.live import Moment
-from exporter.exposition.page import Pages
+from exporter.exposition.page import Moment, Pages
 from exporter.exposition.render import Format
 from exporter.loop import Clocks, CollectionLoop
 from exporter.model.reading import Reading

@@ -19,8 +19,7 @@ from exporter.collectors import chosen
 from exporter.collectors.cpu.model import ask_cpu_model
 from exporter.collectors.gpu.driver_restart import RESTART, DriverRestartDetector
 from exporter.config import Config
-from exporter.exposition.live import Moment
-from exporter.exposition.page import Pages
+from exporter.exposition.page import Moment, Pages
 from exporter.family_choice import choice_of
 from exporter.identity import Identity
 from exporter.loop import Clocks, CollectionLoop

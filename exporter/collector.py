@@ -8,15 +8,14 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
 from exporter.config import Config
-from exporter.exposition.family import Family
-from exporter.exposition.live import Moment, page_families
+from exporter.exposition.family import Family, names_taken
+from exporter.exposition.page import Moment
 from exporter.faults.replay.renamed import OF_EVERY_READING, OldNames
 from exporter.faults.replay.snapshots import RecordedEvents, RecordingFormat
 from exporter.faults.rules.loader import RuleBook, load_rules
 from exporter.faults.rules.schema import Mistake
 from exporter.faults.rules.site import for_site
 from exporter.faults.subject import CollectorSubject, Subjects
-from exporter.model.probe import names_taken
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
@@ -131,8 +130,8 @@ class Collector:
     the rule engine; `rules` is a directory of rule files. `configured` returns the collector for a
     configuration, with `mistakes` in files that the configuration names. `extends` adds hardware to
     sources of other collectors, by name. `families_of` returns the families that a snapshot names
-    itself, `live_families` those computed at a scrape, at this boot time in seconds. `event_names`
-    returns the codes of events to which a site may give a severity: kind, `_` and code.
+    itself, `live_families` those computed at a scrape. `event_names` returns the codes of events to
+    which a site may give a severity: kind, `_` and code.
     """
 
     name: str
@@ -140,7 +139,7 @@ class Collector:
     values: tuple[type, ...] = ()
     families: tuple[Family, ...] = ()
     families_of: Callable[[Snapshot], Iterable[Family]] = no_families
-    live_families: Callable[[float], Iterable[Family]] = no_families
+    live_families: Callable[[Moment], Iterable[Family]] = no_families
     subject: CollectorSubject = field(default_factory=CollectorSubject)
     rules: Path | None = None
     event_names: Callable[[], Iterable[str]] = tuple
@@ -269,8 +268,7 @@ class Collectors:
 
     def live_families(self, moment: Moment) -> tuple[Family, ...]:
         """Return the families that are computed at the scrape."""
-        own = (family for row in self.rows for family in row.live_families(moment.boottime))
-        return (*own, *page_families(moment))
+        return tuple(family for row in self.rows for family in row.live_families(moment))
 
     def sources_for(self, config: Config) -> tuple[SourceRow, ...]:
         """Return the sources that this configuration runs."""

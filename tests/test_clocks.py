@@ -14,8 +14,7 @@ from exporter.collectors.gpu.values import Gpu
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.collectors.kernel_log.values import KernelLog
 from exporter.config import Config, Faults, GpuConfig, Sources
-from exporter.exposition.live import Moment
-from exporter.exposition.page import Pages
+from exporter.exposition.page import Moment, Pages
 from exporter.exposition.render import Format
 from exporter.loop import Clocks, CollectionLoop
 from exporter.model.reading import Reading

@@ -14,12 +14,12 @@ import yaml
 from examples.collector import COLLECTOR, Entropy
 from exporter.collectors.everything import EVERYTHING, NAMES
 from exporter.collectors.external_probes.lines import LineReader
+from exporter.collectors.external_probes.values import ProbeMetric
 from exporter.commands.faults import NPD_EXIT_CODES
 from exporter.commands.rules import replayed
 from exporter.config import Config
 from exporter.kubernetes.conditions import GPU_HEALTHY, OURS, NodeCondition
 from exporter.kubernetes.labels import labels
-from exporter.model.probe import ProbeMetric
 from exporter.reading.files import FileSource
 from tests.fakes.source_context import source_context
 from tests.fakes.waiting import is_readable

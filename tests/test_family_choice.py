@@ -15,8 +15,7 @@ from exporter.collectors.everything import EVERYTHING, NAMES, rule_book
 from exporter.collectors.memory.values import Memory
 from exporter.config import Config
 from exporter.config.file import ConfigError, Layer, load
-from exporter.exposition.live import Moment
-from exporter.exposition.page import Pages
+from exporter.exposition.page import Moment, Pages
 from exporter.exposition.render import Format
 from exporter.family_choice import choice_of, unmatched
 from exporter.model.snapshot import Snapshot

@@ -4,7 +4,7 @@ from functools import cache
 
 from exporter.collector import Collectors
 from exporter.collectors import every
-from exporter.exposition.live import Moment
+from exporter.exposition.page import Moment
 
 EVERYTHING: Collectors = every()
 FAMILIES = EVERYTHING.families

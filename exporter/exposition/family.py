@@ -4,11 +4,32 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import TypeAlias
 
-from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass, replace
 
-Sample: TypeAlias = "tuple[tuple[str, ...], float | Histogram]"
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Counts of observations by upper bound, and the sum of all.
+
+    Counts are cumulative; the last bound is infinite, its count is that of all observations.
+    """
+
+    buckets: tuple[tuple[float, int], ...]
+    sum: float
+
+    @property
+    def count(self) -> int:
+        """The number of all observations."""
+        return self.buckets[-1][1]
+
+    @property
+    def series(self) -> int:
+        """The number of series that the histogram has on the page: buckets, sum and count."""
+        return len(self.buckets) + 2
+
+
+Sample: TypeAlias = tuple[tuple[str, ...], float | Histogram]
 """Values of the labels after `node`, in the family's order, and the number."""
 
 
@@ -50,6 +71,20 @@ class Family:
     samples: Callable[[Snapshot], Iterable[Sample]]
     stability: str = "stable"
     never_bad: str = ""
+
+
+_OWN_NAMES = {
+    "counter": ("", "_created", "_total"),
+    "gauge": ("",),
+    "histogram": ("", "_bucket", "_count", "_created", "_sum"),
+    "info": ("", "_info"),
+}
+
+
+def names_taken(name: str, kind: str) -> frozenset[str]:
+    """Return the names that a metric of this type takes in either format of the page."""
+    stem = name.removesuffix({"counter": "_total", "info": "_info"}.get(kind, ""))
+    return frozenset(stem + suffix for suffix in _OWN_NAMES[kind])
 
 
 def experimental(families: Iterable[Family]) -> tuple[Family, ...]:

@@ -3,14 +3,15 @@
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
+from types import MappingProxyType
 from typing import Protocol
 
 from exporter.exposition.family import Family
-from exporter.exposition.live import Moment
 from exporter.exposition.render import NO_BLOCKS, Format, Rendered, render
 from exporter.model.snapshot import Snapshot
-from exporter.record import replace
+from exporter.record import dataclass, replace
 
 LIVE_REUSE_SECS = 0.1
 """Scrapes within this time get the same bytes; ages stay right to the second."""
@@ -18,6 +19,29 @@ LIVE_REUSE_SECS = 0.1
 GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 RAW_DEFLATE = -15
 END_OF_OPENMETRICS = b"# EOF\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Values known only at the scrape.
+
+    `series` and `dropped` are of the page itself; `requests` counts answers by path and code,
+    `pushes` requests to the OTLP receiver by outcome.
+    """
+
+    boottime: float  # seconds since boot, suspended time included
+    version: str = ""
+    python: str = ""
+    series: int = 0
+    dropped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    requests: Mapping[tuple[str, int], int] = field(default_factory=lambda: MappingProxyType({}))
+    refused_connections: int = 0
+    failed_handshakes: int | None = None  # None while connections are not encrypted
+    last_reload_successful: bool | None = None  # None without files of certificates and tokens
+    dropped_log_lines: int = 0
+    is_reloaded: bool = True  # whether the last reload of the configuration succeeded
+    reloaded_at: float | None = None  # seconds since the epoch
+    pushes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class Families(Protocol):

@@ -13,8 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
-from exporter.exposition.family import Family, MetricType, Sample, unit_of
-from exporter.model.probe import Histogram
+from exporter.exposition.family import Family, Histogram, MetricType, Sample, unit_of
 from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass
 

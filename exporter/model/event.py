@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
-from typing import Protocol, runtime_checkable
 
 from exporter.record import dataclass
 
@@ -48,12 +47,3 @@ class Event:
     pid: int | None = None
     raw: str = ""
     number: int = 0
-
-
-@runtime_checkable
-class CountsEvents(Protocol):
-    """A reading that counts its events itself, dropped ones included."""
-
-    def counted_events(self) -> tuple[tuple[str, int], ...]:
-        """Return the number of events of each type since the start."""
-        ...

@@ -1,7 +1,7 @@
 """The reading of one source, with the fields that are missing and why."""
 
 from collections.abc import Sequence
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, TypeVar
 
 from exporter.record import dataclass
 
@@ -38,18 +38,3 @@ class Reading(Generic[T_co]):
     missing: Sequence[Missing] = ()
     rejected: Labeled = ()
     took_secs: float | None = None
-
-
-@runtime_checkable
-class Truncated(Protocol):
-    """A reading of devices, without the devices beyond the configured maximum."""
-
-    @property
-    def truncated(self) -> int:
-        """The number of devices beyond the maximum."""
-        ...
-
-    @property
-    def device_kind(self) -> str:
-        """The value of the label `kind` for these devices."""
-        ...

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from exporter.exposition.family import Family, MetricType, unit_of
+from exporter.exposition.family import Family, Histogram, MetricType, unit_of
 from exporter.exposition.render import distinct
-from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
 
 CUMULATIVE = 2

@@ -16,7 +16,7 @@ from exporter.collectors.gpu.values import (
 )
 from exporter.collectors.kernel_log.values import KernelLog, TracedXids, XidCount
 from exporter.collectors.pcie.values import Pcie, PcieDevice
-from exporter.exposition.live import Moment
+from exporter.exposition.page import Moment
 from exporter.exposition.render import Format, render
 from tests.exposition.sampling import samples, snapshot_of
 

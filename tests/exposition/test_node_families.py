@@ -25,7 +25,7 @@ from exporter.collectors.pcie.values import Pcie, PcieDevice, PcieError
 from exporter.collectors.processes import ProcessStates
 from exporter.collectors.sensors.values import Sensor, Sensors
 from exporter.config import Config
-from exporter.exposition.live import Moment
+from exporter.exposition.page import Moment
 from exporter.exposition.render import Format, render
 from exporter.model.snapshot import Outcome, SourceReport
 from tests.collectors.large_node import large_node

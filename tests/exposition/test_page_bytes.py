@@ -13,8 +13,7 @@ from exporter.collectors.disk.values import MdArray, MdArrays
 from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.memory.values import Memory
 from exporter.exposition.family import Sample, family, one
-from exporter.exposition.live import Moment
-from exporter.exposition.page import LIVE_REUSE_SECS, Pages
+from exporter.exposition.page import LIVE_REUSE_SECS, Moment, Pages
 from exporter.exposition.render import NO_BLOCKS, Format, render
 from exporter.model.snapshot import MAX_AGE_SECS, Snapshot
 

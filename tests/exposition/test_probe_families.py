@@ -7,9 +7,15 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from exporter.collectors.external_probes.families import named_by_probes
+from exporter.collectors.external_probes.values import (
+    ExternalProbes,
+    Labels,
+    ProbeMetric,
+    ProbeState,
+)
+from exporter.exposition.family import Histogram
 from exporter.exposition.page import END_OF_OPENMETRICS
 from exporter.exposition.render import MAX_FAMILY_SERIES, Format, Rendered, render
-from exporter.model.probe import ExternalProbes, Histogram, Labels, ProbeMetric, ProbeState
 from exporter.model.snapshot import Snapshot
 from tests.fakes.promtool import remarks
 

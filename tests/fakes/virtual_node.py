@@ -25,7 +25,7 @@ from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.commands.demo import INTERVAL_SECS, simulated
 from exporter.config import Config
 from exporter.config.file import Layer, load
-from exporter.exposition.live import Moment
+from exporter.exposition.page import Moment
 from exporter.exposition.render import Format, render
 from exporter.faults.engine import RuleEngine
 from exporter.faults.rules.loader import RuleBook

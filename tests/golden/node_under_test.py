@@ -10,8 +10,7 @@ from exporter.collectors import chosen
 from exporter.collectors.everything import EVERYTHING
 from exporter.config import Config
 from exporter.config.file import Layer, load
-from exporter.exposition.live import Moment
-from exporter.exposition.page import Pages
+from exporter.exposition.page import Moment, Pages
 from exporter.exposition.render import Format
 from exporter.family_choice import choice_of
 from exporter.loop import Clocks, CollectionLoop

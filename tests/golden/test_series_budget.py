@@ -11,7 +11,7 @@ from exporter.collectors.everything import FAMILIES, live_families
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.workloads.values import GpuTotals, Workload, Workloads, WorkloadUse
 from exporter.config import Config
-from exporter.exposition.live import Moment
+from exporter.exposition.page import Moment
 from exporter.exposition.render import Format, render
 from tests.golden.node_under_test import NodeUnderTest
 

@@ -13,11 +13,9 @@ from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.memory.values import Memory
 from exporter.config.file import ConfigError, Layer, load
 from exporter.config.otlp import Otlp
-from exporter.exposition.family import Family, MetricType
-from exporter.exposition.live import Moment
-from exporter.exposition.page import Pages
+from exporter.exposition.family import Family, Histogram, MetricType
+from exporter.exposition.page import Moment, Pages
 from exporter.exposition.render import Format, render
-from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
 from exporter.otlp.push import Pusher, Shown
 from tests.fakes.otlp_receiver import Receiver, receiving

@@ -14,9 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 
 from exporter.blocking import DaemonThreads
 from exporter.config.otlp import Otlp
-from exporter.exposition.family import Family, MetricType
+from exporter.exposition.family import Family, Histogram, MetricType
 from exporter.exposition.render import Format, render
-from exporter.model.probe import Histogram
 from exporter.model.snapshot import Snapshot
 from exporter.otlp.push import Pusher
 from tests.fakes.otel_collector import NoCollector, collector, find_collector

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from exporter.blocking import DaemonThreads
 from exporter.collectors.everything import EVERYTHING
 from exporter.config.server import ServerConfig
-from exporter.exposition.live import Moment
-from exporter.exposition.page import Pages
+from exporter.exposition.page import Moment, Pages
 from exporter.model.snapshot import Snapshot, SourceReport
 from exporter.web.live import LivePages
 from exporter.web.renderer import Renderer

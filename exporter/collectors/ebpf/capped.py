@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Generic, TypeVar
 
 from exporter.collectors.workloads.values import Workload
-from exporter.model.probe import Histogram
+from exporter.exposition.family import Histogram
 from exporter.record import dataclass
 
 OTHERS = Workload("", "", "other")

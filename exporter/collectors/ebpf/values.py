@@ -1,7 +1,7 @@
 """What is read by eBPF: calls, collectives, kernel events."""
 
 from exporter.collectors.workloads.values import TracedCall, Workload
-from exporter.model.probe import Histogram
+from exporter.exposition.family import Histogram
 from exporter.record import dataclass
 
 

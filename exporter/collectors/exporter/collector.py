@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from exporter.collector import Collector, files
-from exporter.collectors.exporter import fault_families, health_families
+from exporter.collectors.exporter import fault_families, health_families, page_families
 from exporter.collectors.exporter.usage import FAMILIES, OurProcesses, OurProcessesReader
 from exporter.faults.entities.kind import (
     FieldsOf,
@@ -65,6 +65,7 @@ COLLECTOR = Collector(
         *health_families.FAMILIES,
         *FAMILIES,
     ),
+    live_families=page_families.live_families,
     subject=CollectorSubject(
         kinds=(SOURCE,), node=NodeFields(readings=(("exporter_", OurProcesses),))
     ),

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import Protocol, runtime_checkable
 
 from exporter.exposition.family import Family, Sample, family
 from exporter.exposition.rows import Items, Row, families
-from exporter.model.event import CountsEvents, EventType
+from exporter.model.event import EventType
 from exporter.model.incident import incidents_of
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import SEVERITIES, STATUSES, Conclusions, Fault, FaultState
@@ -19,6 +20,15 @@ CONCLUSIONS = Items(
     Conclusions,
     lambda snapshot: (((), snapshot.conclusions),) if snapshot.conclusions else (),
 )
+
+
+@runtime_checkable
+class CountsEvents(Protocol):
+    """A reading that counts its events itself, dropped ones included."""
+
+    def counted_events(self) -> tuple[tuple[str, int], ...]:
+        """Return the number of events of each type since the start."""
+        ...
 
 
 def _family(

@@ -1,11 +1,26 @@
 """Families of the exporter itself: its sources, its collections, and truncated devices."""
 
 from collections.abc import Iterable
+from typing import Protocol, runtime_checkable
 
 from exporter.exposition.family import Sample, family
 from exporter.exposition.rows import Items, Row, families
-from exporter.model.reading import Truncated
 from exporter.model.snapshot import Outcome, Snapshot, SourceReport
+
+
+@runtime_checkable
+class Truncated(Protocol):
+    """A reading of devices, without the devices beyond the configured maximum."""
+
+    @property
+    def truncated(self) -> int:
+        """The number of devices beyond the maximum."""
+        ...
+
+    @property
+    def device_kind(self) -> str:
+        """The value of the label `kind` for these devices."""
+        ...
 
 
 def _up(snapshot: Snapshot) -> Iterable[Sample]:

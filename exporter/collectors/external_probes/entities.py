@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from exporter.collectors.external_probes.values import ExternalProbes, ProbeMetric
 from exporter.faults.entities.kind import FirstOf, Kind
 from exporter.faults.events.query import PROBE, Events
 from exporter.faults.subject import ANY_KIND, Extension, KnownEntities
 from exporter.faults.values import Entity, FieldType, Type, Value
 from exporter.model.event import Event
-from exporter.model.probe import ExternalProbes, ProbeMetric
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
 from exporter.record import replace

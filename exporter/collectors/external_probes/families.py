@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable
 
+from exporter.collectors.external_probes.values import ExternalProbes, ProbeMetric, ProbeState
 from exporter.collectors.gpu.values import Gpus
-from exporter.exposition.family import Family, MetricType, Sample, family
+from exporter.exposition.family import Family, MetricType, Sample, family, names_taken
 from exporter.exposition.rows import Items, Row, families
-from exporter.model.probe import ExternalProbes, ProbeMetric, ProbeState, names_taken
 from exporter.model.snapshot import Snapshot
 
 

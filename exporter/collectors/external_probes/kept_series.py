@@ -1,6 +1,6 @@
 """The last report of a probe, by name and labels: bounded in series."""
 
-from exporter.model.probe import Labels, ProbeMetric, ProbeValue
+from exporter.collectors.external_probes.values import Labels, ProbeMetric, ProbeValue
 
 MAX_SERIES = 1000
 

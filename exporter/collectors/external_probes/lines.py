@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from exporter.collectors.external_probes.values import Labels, ProbeMetric, ProbeValue
+from exporter.exposition.family import Histogram, names_taken
 from exporter.model.event import Event, EventType
 from exporter.model.label import clean_text
-from exporter.model.probe import Histogram, Labels, ProbeMetric, ProbeValue, names_taken
 from exporter.probes.protocol import BadLine
 from exporter.record import dataclass
 

@@ -5,8 +5,8 @@ from collections import deque
 from functools import partial
 
 from exporter.collectors.external_probes.stream import StreamProbe
+from exporter.collectors.external_probes.values import ExternalProbes
 from exporter.model.event import Event
-from exporter.model.probe import ExternalProbes
 from exporter.model.reading import Reading
 from exporter.reading.context import SourceContext
 

@@ -9,11 +9,11 @@ from functools import partial
 from exporter.collectors.external_probes.kept_series import KeptSeries
 from exporter.collectors.external_probes.lines import Gone, LineReader, ProbeRecord
 from exporter.collectors.external_probes.pace import Pace
+from exporter.collectors.external_probes.values import ProbeState
 from exporter.config import ProbeCommand
 from exporter.durations import parse_duration
 from exporter.model.event import Event
 from exporter.model.label import clean_text
-from exporter.model.probe import ProbeState
 from exporter.probes.backoff import LONGEST_BACKOFF_SECS, Backoff
 from exporter.probes.child import Child, Command
 from exporter.probes.protocol import BadLine, LineSplitter, decode_line

@@ -10,6 +10,7 @@ from exporter.collectors.gpu.labels import EACH_GPU, GPU_LABELS, gpu_label_value
 from exporter.collectors.gpu.type_families import TYPE_FAMILIES
 from exporter.collectors.gpu.values import GpuBackend, Gpus, GpuState
 from exporter.exposition.family import Family, Sample, family, one
+from exporter.exposition.page import Moment
 from exporter.exposition.rows import Items, Row, families, info
 from exporter.model.snapshot import Snapshot
 
@@ -203,12 +204,12 @@ FAMILIES = (
 FIELD_FAMILIES = families("hw_gpu_", EACH_GPU, *ROWS[MAIN:])
 
 
-def live_families(boottime: float) -> tuple[Family, ...]:
-    """Return the age of each GPU at this boot time, in seconds."""
+def live_families(moment: Moment) -> tuple[Family, ...]:
+    """Return the age of each GPU at this moment, in seconds."""
 
     def age(state: GpuState) -> Iterable[Sample]:
         if not state.expired:
-            yield (), round(max(0.0, boottime - state.read_boottime), 3)
+            yield (), round(max(0.0, moment.boottime - state.read_boottime), 3)
 
     return (
         of_each(

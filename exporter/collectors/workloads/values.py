@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
+from exporter.exposition.family import Histogram
 from exporter.exposition.rows import metric
-from exporter.model.probe import Histogram
 from exporter.record import dataclass
 
 

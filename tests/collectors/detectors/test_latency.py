@@ -7,7 +7,7 @@ import pytest
 from exporter.collectors.detectors.latency import LatencyDetector
 from exporter.collectors.detectors.values import SlowCalls
 from exporter.collectors.workloads.values import TracedCall, Workload
-from exporter.model.probe import Histogram
+from exporter.exposition.family import Histogram
 
 BOUNDS = (1e-6, 4e-6, 16e-6, 64e-6, 256e-6, float("inf"))
 USUAL = (0, 900, 80, 15, 5, 0)

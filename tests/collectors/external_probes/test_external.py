@@ -9,12 +9,18 @@ import pytest
 
 from exporter.collectors.disk.values import Disk, Disks
 from exporter.collectors.everything import KINDS, VOCABULARY
+from exporter.collectors.external_probes.values import (
+    ExternalProbes,
+    ProbeMetric,
+    ProbeState,
+    ProbeValue,
+)
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.collectors.network.values import Interface, Network
+from exporter.exposition.family import Histogram
 from exporter.faults.engine import RuleEngine
 from exporter.faults.rules.loader import RuleBook, load_rules
 from exporter.model.event import Event, EventType
-from exporter.model.probe import ExternalProbes, Histogram, ProbeMetric, ProbeState, ProbeValue
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from tests.faults.scenes import rule

@@ -13,9 +13,9 @@ import pytest
 from exporter.collectors.everything import families_of
 from exporter.collectors.external_probes.pace import MAX_READ_LINES
 from exporter.collectors.external_probes.source import ExternalProbesSource
+from exporter.collectors.external_probes.values import ExternalProbes, ProbeMetric, ProbeState
 from exporter.config import Config, ProbeCommand
 from exporter.exposition.render import Format, render
-from exporter.model.probe import ExternalProbes, ProbeMetric, ProbeState
 from exporter.model.snapshot import Snapshot
 from exporter.probes.child import READ_CHUNK_BYTES, Children
 from tests.fakes.source_context import source_context

@@ -3,7 +3,8 @@
 import math
 
 from exporter.collectors.external_probes.kept_series import MAX_SERIES, KeptSeries
-from exporter.model.probe import Histogram, ProbeMetric, ProbeValue
+from exporter.collectors.external_probes.values import ProbeMetric, ProbeValue
+from exporter.exposition.family import Histogram
 
 
 def _metric(number: int, buckets: int = 0) -> ProbeMetric:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from exporter.collectors.external_probes.lines import LineReader
+from exporter.collectors.external_probes.values import ProbeMetric, ProbeValue
+from exporter.exposition.family import Histogram
 from exporter.model.event import Event, EventType
-from exporter.model.probe import Histogram, ProbeMetric, ProbeValue
 from exporter.probes.protocol import BadLine
 
 

@@ -1,9 +1,9 @@
 """Events of a snapshot: each is taken once, whoever tells of it and whatever restarts."""
 
+from exporter.collectors.external_probes.values import ExternalProbes
 from exporter.collectors.gpu.values import GpuBackend, Gpus
 from exporter.collectors.kernel_log.values import KernelLog
 from exporter.model.event import Event
-from exporter.model.probe import ExternalProbes
 from exporter.model.snapshot import Snapshot
 from tests.faults.events.feeding import EventStream
 from tests.faults.scenes import xid

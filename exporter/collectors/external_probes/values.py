@@ -1,23 +1,11 @@
 """Readings of external probes: metrics with names of their own, and the state of each probe."""
 
+from exporter.exposition.family import Histogram
 from exporter.model.event import Event
 from exporter.model.reading import Labeled
 from exporter.record import dataclass, replace
 
 Labels = tuple[tuple[str, str], ...]
-
-_OWN_NAMES = {
-    "counter": ("", "_created", "_total"),
-    "gauge": ("",),
-    "histogram": ("", "_bucket", "_count", "_created", "_sum"),
-    "info": ("", "_info"),
-}
-
-
-def names_taken(name: str, kind: str) -> frozenset[str]:
-    """Return the names that a metric of this type takes in either format of the page."""
-    stem = name.removesuffix({"counter": "_total", "info": "_info"}.get(kind, ""))
-    return frozenset(stem + suffix for suffix in _OWN_NAMES[kind])
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +20,6 @@ class ProbeValue:
     def series(self) -> int:
         """The number of series that the value has on the page."""
         return 1
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """Counts of observations by upper bound, and the sum of all.
-
-    Counts are cumulative; the last bound is infinite, its count is that of all observations.
-    """
-
-    buckets: tuple[tuple[float, int], ...]
-    sum: float
-
-    @property
-    def count(self) -> int:
-        """The number of all observations."""
-        return self.buckets[-1][1]
-
-    @property
-    def series(self) -> int:
-        """The number of series that the histogram has on the page: buckets, sum and count."""
-        return len(self.buckets) + 2
 
 
 @dataclass(frozen=True, slots=True)

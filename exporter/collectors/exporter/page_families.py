@@ -1,37 +1,10 @@
 """Families computed at the time of the scrape: ages and counters of the HTTP server."""
 
-from collections.abc import Mapping
-from dataclasses import field
-from types import MappingProxyType
-
 from exporter.exposition.family import Family, family, one
-from exporter.record import dataclass
+from exporter.exposition.page import Moment
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """Values known only at the scrape.
-
-    `series` and `dropped` are of the page itself; `requests` counts answers by path and code,
-    `pushes` requests to the OTLP receiver by outcome.
-    """
-
-    boottime: float  # seconds since boot, suspended time included
-    version: str = ""
-    python: str = ""
-    series: int = 0
-    dropped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    requests: Mapping[tuple[str, int], int] = field(default_factory=lambda: MappingProxyType({}))
-    refused_connections: int = 0
-    failed_handshakes: int | None = None  # None while connections are not encrypted
-    last_reload_successful: bool | None = None  # None without files of certificates and tokens
-    dropped_log_lines: int = 0
-    is_reloaded: bool = True  # whether the last reload of the configuration succeeded
-    reloaded_at: float | None = None  # seconds since the epoch
-    pushes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-
-
-def page_families(moment: Moment) -> tuple[Family, ...]:
+def live_families(moment: Moment) -> tuple[Family, ...]:
     """Return the families with the values of this scrape."""
     return (*_of_the_page(moment), *_of_the_server(moment), *_of_the_push(moment))
 
