@@ -19,6 +19,7 @@ from exporter.collectors import chosen
 from exporter.collectors.cpu.model import ask_cpu_model
 from exporter.collectors.gpu.driver_restart import RESTART, DriverRestartDetector
 from exporter.config import Config
+from exporter.config.roots import resolved
 from exporter.exposition.page import Moment, Pages
 from exporter.family_choice import choice_of
 from exporter.identity import Identity
@@ -28,7 +29,6 @@ from exporter.probes.child import Children
 from exporter.reading.context import SourceContext
 from exporter.reading.known_good import KnownGood
 from exporter.reading.pid_namespace import is_initial
-from exporter.reading.roots import resolved
 from exporter.reading.source import Releasable
 from exporter.record import replace
 from exporter.reloading import Reloader, Reread

@@ -12,7 +12,7 @@ from exporter.blocking import DaemonThreads
 from exporter.clock import wall_now
 from exporter.collectors import chosen
 from exporter.collectors import every as all_collectors
-from exporter.config import Config
+from exporter.config import Config, roots
 from exporter.config.file import (
     INSTALLED_FILE,
     ConfigError,
@@ -25,7 +25,6 @@ from exporter.config.file import (
 from exporter.exit_codes import EXIT_FAILED
 from exporter.family_choice import unmatched
 from exporter.identity import Identity, identify
-from exporter.reading import roots
 from exporter.record import dataclass
 from exporter.reports.units import one_line
 from exporter.state_folder import look_at

@@ -14,7 +14,7 @@ from exporter.faults.rules.rule import Rule
 from exporter.faults.siblings import Group, Siblings
 from exporter.faults.standing import Step, path_to_root
 from exporter.faults.values import KindTraits
-from exporter.model.incident import grouped_summary
+from exporter.model.summary import grouped_summary
 from exporter.model.verdict import PLAIN_NAMING, Cause
 
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from exporter.collectors.exporter.incidents import Incident, incidents_of
 from exporter.collectors.gpu.values import Gpus
-from exporter.model.incident import Incident, incidents_of
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault
 from exporter.record import dataclass

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from exporter.clock import rfc3339
+from exporter.collectors.exporter.incidents import incidents_of, severity_rank
 from exporter.config import NodeConditions
 from exporter.kubernetes.api import NodeApi
 from exporter.kubernetes.conditions import MAX_MESSAGE_CHARS, camel_case
 from exporter.kubernetes.writer import Present, Writer, log
-from exporter.model.incident import incidents_of, severity_rank
 from exporter.model.verdict import Conclusions, Fault, FaultState, Key
 from exporter.outgoing import RequestFailed
 from exporter.record import replace

@@ -1,7 +1,5 @@
 """A silence: matching faults are shown, but neither page nor count until it ends."""
 
-from typing import Any
-
 from exporter.record import dataclass
 
 
@@ -36,15 +34,3 @@ class Silence:
 def plain(name: str) -> str:
     """Return a name in lower case without blanks, for comparisons."""
     return "".join(name.split()).casefold()
-
-
-def silence_document(silence: Silence | None) -> dict[str, Any] | None:
-    """Return the silence of a fault as JSON: id, end, author, reason; None without a silence."""
-    if silence is None:
-        return None
-    return {
-        "id": silence.id,
-        "until": round(silence.until, 3),
-        "by": silence.by,
-        "reason": silence.reason,
-    }

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from exporter.collectors.exporter.incidents import Incident, incidents_of, number_ranges
 from exporter.collectors.gpu.values import Gpus
-from exporter.model.incident import Incident, incidents_of, number_ranges
-from exporter.model.silence import silence_document
+from exporter.model.silence import Silence
 from exporter.model.snapshot import Snapshot
 from exporter.model.transition import KEPT_DAYS, Transition, lasted
 from exporter.model.verdict import SEVERITIES, Cause, Conclusions, Evidence, Fault, Subject, dated
@@ -87,10 +87,22 @@ def incident_documents(reported: Conclusions | None) -> list[dict[str, Any]]:
             "action_text": incident.action,
             "roots": [_place(root.rule, root.subject) for root in _roots(incident)][:MAX_LISTED],
             "follow_count": len(incident.follows),
-            "silenced": silence_document(incident.silence),
+            "silenced": _silence_document(incident.silence),
         }
         for incident in incidents_of(reported)
     ]
+
+
+def _silence_document(silence: Silence | None) -> dict[str, Any] | None:
+    """Return the silence of a fault as JSON: id, end, author, reason; None without a silence."""
+    if silence is None:
+        return None
+    return {
+        "id": silence.id,
+        "until": round(silence.until, 3),
+        "by": silence.by,
+        "reason": silence.reason,
+    }
 
 
 def _roots(incident: Incident) -> tuple[Fault | Cause, ...]:
@@ -127,7 +139,7 @@ def fault_document(fault: Fault, at: float) -> dict[str, Any]:
         "runbook": fault.runbook,
         "affected": [subject_document(subject) for subject in fault.affected[:MAX_LISTED]],
         "affected_count": len(fault.affected),
-        "silenced": silence_document(fault.silence),
+        "silenced": _silence_document(fault.silence),
         "times": fault.times,
     }
 

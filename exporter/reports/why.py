@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from exporter.clock import rfc3339
-from exporter.model.incident import incidents_of
+from exporter.collectors.exporter.incidents import incidents_of
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault, Subject
 from exporter.reports.explain import GraphStep, Place, Wanted, explain

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from exporter.collectors.everything import FAMILIES
+from exporter.collectors.exporter.incidents import incidents_of
 from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.network.values import Network
 from exporter.collectors.pcie.values import Pcie
 from exporter.exposition.family import Histogram
 from exporter.faults.entities.graph import SIBLINGS
-from exporter.model.incident import incidents_of
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault
 from tools.bad_values import TABLE

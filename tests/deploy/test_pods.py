@@ -8,8 +8,7 @@ import pytest
 
 from exporter.collectors.node import host
 from exporter.collectors.workloads import kubelet, pod_logs
-from exporter.config import GpuConfig
-from exporter.reading import roots
+from exporter.config import GpuConfig, roots
 from tests.fakes.host_tree import cpu_node, gpu_node
 from tests.fakes.image import Image
 from tests.fakes.manifests import (

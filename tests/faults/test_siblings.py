@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from exporter.collectors.everything import KINDS
+from exporter.collectors.exporter.incidents import incidents_of
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.subject import Subjects
 from exporter.faults.values import Entity
-from exporter.model.incident import incidents_of
 from exporter.model.verdict import Conclusions, Edge, Naming
 from tests.faults.scenes import TRAITS, book, edge, gpu, rule, scene, thing
 

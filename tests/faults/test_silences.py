@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from exporter.collectors.exporter.incidents import incidents_of
 from exporter.faults.entities.silenced import silenced
 from exporter.faults.silences import (
     MAX_SILENCES,
@@ -17,7 +18,6 @@ from exporter.faults.silences import (
     Silences,
     state_file,
 )
-from exporter.model.incident import incidents_of
 from exporter.model.silence import Silence
 from exporter.model.verdict import Cause, Conclusions, Edge, Subject
 from exporter.toml import tomllib

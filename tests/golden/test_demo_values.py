@@ -12,10 +12,10 @@ import pytest
 
 from exporter.collectors.demo.script import INCIDENTS, DemoIncident
 from exporter.collectors.everything import EVERYTHING, rule_book
+from exporter.collectors.exporter.incidents import incidents_of
 from exporter.commands.rules import replayed
 from exporter.faults.replay.snapshots import START_BOOTTIME, SnapshotReader
 from exporter.faults.replay.write import lines_of, recorded
-from exporter.model.incident import incidents_of
 from exporter.model.snapshot import Snapshot
 from tests.corpus.invariants import Watch
 from tests.fakes.virtual_node import demo_node

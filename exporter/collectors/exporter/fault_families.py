@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Protocol, runtime_checkable
 
+from exporter.collectors.exporter.incidents import incidents_of
 from exporter.exposition.family import Family, Sample, family
 from exporter.exposition.rows import Items, Row, families
 from exporter.model.event import EventType
-from exporter.model.incident import incidents_of
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import SEVERITIES, STATUSES, Conclusions, Fault, FaultState
 

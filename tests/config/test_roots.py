@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from exporter.config import Sources
-from exporter.reading.roots import mistakes, resolved
+from exporter.config.roots import mistakes, resolved
 
 
 def test_without_mounts_the_roots_stay() -> None:

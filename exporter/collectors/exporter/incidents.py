@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from exporter.model.label import clean_text
 from exporter.model.silence import Silence
+from exporter.model.summary import grouped_summary
 from exporter.model.verdict import (
     PLAIN_NAMING,
     SEVERITIES,
@@ -20,13 +21,7 @@ from exporter.record import dataclass
 
 MAX_NAMED = 4
 MAX_SUMMARY_CHARS, MAX_AFFECTS_CHARS, MAX_ACTION_CHARS = 300, 240, 600
-FEW = 3
-"""Up to so many equal faults are named by component, more by their number."""
-
 ARTICLES = ("The ", "A ", "An ", "No ", "One ", "Fewer ", "Errors ", "Memory ")
-_CODE = re.compile(r"\w+ \d")
-"""A name with a number keeps its capital letter within a sentence."""
-
 _OPTION = re.compile(r"(?<= -i )\d{1,3}(?=`)")
 """The last word of a command, which takes the numbers of components, separated by commas."""
 
@@ -170,41 +165,6 @@ def within_sentence(sentence: str) -> str:
     """Lower the first letter of a sentence that starts with an article, for use after a comma."""
     is_lowered = sentence.startswith(ARTICLES)
     return f"{sentence[0].lower()}{sentence[1:]}" if is_lowered else sentence
-
-
-def grouped_summary(alike: Sequence[tuple[Subject, str]], naming: Naming, total: int) -> str:
-    """Summarize equal faults of several components in one sentence.
-
-    For example "8 of 8 GPUs: row remapping failed".
-    """
-    kind = alike[0][0].hw_type
-    texts = Counter(_without_name(subject, summary) for subject, summary in alike)
-    text = texts.most_common(1)[0][0]
-    if len(texts) > 1:
-        heads = dict.fromkeys(each.partition(": ")[0] for each in texts)
-        text = " or ".join(list(heads)[:FEW])
-    if not naming.is_numbered and len(alike) <= FEW:
-        return f"{', '.join(sorted(subject.hw_name for subject, _ in alike))}: {text}"
-    number = max(total, len(alike))
-    plural = naming.plural or f"{kind.replace('_', ' ')}s"
-    return f"{len(alike)} of {number} {plural}: {text}"
-
-
-_RELATING = re.compile(r"\b(?:of|on|in|for|below|between|with|at|to)\b|[^\w -]")
-"""Text between a fact and the component that is more than the component's kind."""
-
-
-def _without_name(subject: Subject, summary: str) -> str:
-    """Return the summary without the component's name."""
-    name = subject.hw_name
-    kind, found, rest = summary.partition(f"{name} ")
-    if found and not _RELATING.search(kind) and len(kind.split()) <= FEW:
-        return f"each {rest}"
-    for word in (f" of {name}", f" on {name}"):
-        summary = summary.replace(word, "")
-    shown = summary.replace(name, "them")
-    is_word = (shown[1:2].islower() and not _CODE.match(shown)) or shown.startswith("A ")
-    return f"{shown[0].lower()}{shown[1:]}" if is_word else shown
 
 
 def _affects(faults: Iterable[Fault], words: _Words) -> str:

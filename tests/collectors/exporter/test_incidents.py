@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from exporter.model.incident import grouped_summary, incidents_of
+from exporter.collectors.exporter.incidents import incidents_of
+from exporter.model.summary import grouped_summary
 from exporter.model.verdict import Cause, Conclusions, Fault, Naming, Subject
 from tests.kubernetes.facts import fault
 
