@@ -1,40 +1,46 @@
 """Remembers the answers of rules while what they read is the same, and time changes nothing."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import field
 
+from exporter.faults.alert_state import Alert
+from exporter.faults.last_made import LastMade
 from exporter.faults.observation import View
 from exporter.faults.rules.rule import Rule
-from exporter.faults.values import Entity
+from exporter.faults.values import Entity, RulesByKey
 from exporter.model.verdict import Key
 from exporter.record import dataclass
+
+NONE_KNOWN: frozenset[Key] = frozenset()
 
 
 @dataclass(slots=True)
 class RuleAnswer:
     """The components of which a rule said something; of all others the rule did not hold.
 
-    `standing` are those with a fault that goes on, `silent` and `unknown` have none. Time alone
-    changes nothing up to the boot time `until`.
+    `standing` are the alerts of those with a fault that goes on; `silent` and `unknown` may have
+    none. Time alone changes nothing up to the boot time `until`.
     """
 
     silent: list[Key] = field(default_factory=list)
     unknown: list[Key] = field(default_factory=list)
-    standing: set[Key] = field(default_factory=set)
+    standing: dict[Key, Alert] = field(default_factory=dict)
     until: float = math.inf
 
     def joined(self, anew: "RuleAnswer", of: set[Key], order: Sequence[Entity]) -> "RuleAnswer":
         """Return the answer with those components replaced that were evaluated anew."""
 
-        def both(known: Iterable[Key], new: Iterable[Key]) -> list[Key]:
+        def both(known: list[Key], new: Iterable[Key]) -> list[Key]:
             found = {*known} - of | {*new}
-            return [entity.key for entity in order if entity.key in found] if found else []
+            return known if found == {*known} else [it.key for it in order if it.key in found]
 
+        others = {key: alert for key, alert in self.standing.items() if key not in of}
         return RuleAnswer(
             both(self.silent, anew.silent),
             both(self.unknown, anew.unknown),
-            self.standing - of | anew.standing,
+            others | anew.standing,
             min(self.until, anew.until),
         )
 
@@ -45,34 +51,62 @@ class KeptAnswers:
     def __init__(self) -> None:
         self._kept: dict[str, RuleAnswer] = {}
         self._read: tuple[object, object] = (None, None)  # events and graph of the last evaluation
-        self._anew: dict[str, list[Entity]] = {}
+        self._noted: LastMade[tuple[RulesByKey, RulesByKey]] = LastMade()
 
-    def look(self, view: View, rules: Iterable[Rule]) -> None:
-        """Forget the answers of rules whose fields, events or graph have changed."""
+    def due(
+        self, view: View, rules: Iterable[Rule], known: Mapping[str, AbstractSet[Key]]
+    ) -> Iterator[tuple[Rule, Sequence[Entity] | None]]:
+        """Yield the rules to evaluate now, each with the components to evaluate; None for all.
+
+        Of all other rules the last answer holds. `known` are by rule the components with an alert.
+        """
         events, graph = self._read
         self._read = (view.events_mark, view.graph)
         other_events, other_graph = events != view.events_mark, graph is not view.graph
-        self._anew.clear()
-        changes = view.changes
+        now, changed, new = view.now, view.changes.rules, view.changes.new
         for rule in rules:
-            if (other_events and rule.reads_events) or (other_graph and rule.reads_graph):
-                self._kept.pop(rule.id, None)
-            elif rule.id in changes.rules:
-                if rule.related or rule.needed is not None or rule.entity not in changes.new:
-                    self._kept.pop(rule.id, None)
-                else:
-                    self._anew[rule.id] = changes.new[rule.entity]
+            kept = self._kept.get(rule.id)
+            if (
+                kept is None
+                or kept.until < now
+                or kept.standing.keys() != known.get(rule.id, NONE_KNOWN)
+                or (other_events and rule.reads_events)
+                or (other_graph and rule.reads_graph)
+            ):
+                yield rule, None
+            elif rule.id in changed:
+                is_own = not rule.related and rule.needed is None
+                yield rule, new.get(rule.entity) if is_own else None
 
-    def recall(self, rule: Rule, now: float) -> tuple[RuleAnswer, Sequence[Entity]] | None:
-        """Return the answer of the rule, and the components that must be evaluated anew.
-
-        None if there is no answer, or it may be another by this boot time.
-        """
-        kept = self._kept.get(rule.id)
-        if kept is None or kept.until < now:
-            return None
-        return kept, self._anew.get(rule.id, ())
-
-    def keep(self, rule: Rule, answer: RuleAnswer) -> None:
-        """Keep an answer until it ends, or what the rule reads is another."""
+    def keep(self, rule: Rule, answer: RuleAnswer, of: Sequence[Entity] | None, view: View) -> None:
+        """Keep an answer of all components, or of some that joins the last answer."""
+        if of is not None:
+            new, order = {entity.key for entity in of}, view.by_kind.get(rule.entity, ())
+            answer = self._kept[rule.id].joined(answer, new, order)
         self._kept[rule.id] = answer
+
+    def forget(self, rule: Rule) -> None:
+        """Forget the answer of a rule that failed."""
+        self._kept.pop(rule.id, None)
+
+    def standing(self) -> Iterator[tuple[str, Mapping[Key, Alert]]]:
+        """Yield the rules with faults that go on, each with their alerts by component."""
+        return ((rule, kept.standing) for rule, kept in self._kept.items() if kept.standing)
+
+    def noted(self) -> tuple[RulesByKey, RulesByKey]:
+        """Return the rules that are unknown, and those that are silent, by component."""
+        return self._noted.made(
+            [(kept.unknown, kept.silent) for kept in self._kept.values()],
+            lambda: (
+                _by_key((rule, kept.unknown) for rule, kept in self._kept.items()),
+                _by_key((rule, kept.silent) for rule, kept in self._kept.items()),
+            ),
+        )
+
+
+def _by_key(rows: Iterable[tuple[str, Iterable[Key]]]) -> RulesByKey:
+    found: dict[Key, list[str]] = {}
+    for rule, keys in rows:
+        for key in keys:
+            found.setdefault(key, []).append(rule)
+    return found

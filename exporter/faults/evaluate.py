@@ -9,7 +9,7 @@ from itertools import takewhile
 from types import MappingProxyType
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
-from exporter.faults.answers import KeptAnswers, RuleAnswer
+from exporter.faults.answers import NONE_KNOWN, KeptAnswers, RuleAnswer
 from exporter.faults.conditions import clears, gated, holds_after
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.events.query import MAX_WINDOW_SECS
@@ -35,25 +35,15 @@ log = logging.getLogger("exporter.faults")
 
 @dataclass(slots=True)
 class _Round:
-    """The state of one evaluation: `touched` are the alerts that were evaluated."""
+    """The state of one evaluation."""
 
     view: View
     known: dict[str, set[Key]]  # by rule the components with an alert
-    touched: set[AlertKey] = field(default_factory=set)
-    unknown: dict[Key, list[str]] = field(default_factory=dict)
-    silent: dict[Key, list[str]] = field(default_factory=dict)
-
-    def note(self, rule: Rule, answer: RuleAnswer) -> None:
-        """Note for which components the rule is silent or unknown."""
-        for key in answer.silent:
-            self.silent.setdefault(key, []).append(rule.id)
-        for key in answer.unknown:
-            self.unknown.setdefault(key, []).append(rule.id)
+    touched: dict[str, set[Key]] = field(default_factory=dict)  # those that were evaluated
 
 
 NOBODY = Entity(("", ""), "")
 NO_RELATED: Mapping[str, Entity] = MappingProxyType({})
-NONE_KNOWN: frozenset[Key] = frozenset()
 
 
 class Evaluator:
@@ -109,15 +99,20 @@ class Evaluator:
         for event in scene.events:
             self._report.count_event(event)
         round_ = _Round(view, self._known())
-        self._answers.look(view, self._rules.values())
-        for rule in self._rules.values():
-            if rule.id not in self._broken:
-                self._evaluate_rule(rule, round_)
+        rules = [rule for rule in self._rules.values() if rule.id not in self._broken]
+        for rule, changed in self._answers.due(view, rules, round_.known):
+            answer = self._evaluate_rule(rule, changed, round_)
+            if answer is not None:
+                self._answers.keep(rule, answer, changed, view)
+        for rule_id, alerts in self._answers.standing():
+            round_.touched.setdefault(rule_id, set()).update(alerts)
+            for alert in alerts.values():
+                alert.stand(view.now)
         self._end_untouched(round_)
         self._confirm(round_)
         self._rule_seconds += self._stopwatch() - started
         self._report.rule_seconds = self._rule_seconds
-        return self._report.conclude(view, self.alerts, round_.unknown, round_.silent)
+        return self._report.conclude(view, self.alerts, *self._answers.noted())
 
     def clear(self, rule: str, key: Key | None, now: float) -> None:
         """End the faults of this rule, of one component or of all, until new evidence comes."""
@@ -175,42 +170,23 @@ class Evaluator:
                 return
             for cause in causes:  # whose own causes may be waiting as well
                 self.alerts[AlertKey(cause.rule.id, cause.key)].is_confirmed = True
-                self._evaluate_rule(cause.rule, round_, cause.key)
+                entity = round_.view.entities.get(cause.key)
+                self._evaluate_rule(cause.rule, [entity] if entity else [], round_)
 
-    def _evaluate_rule(self, rule: Rule, round_: _Round, only: Key | None = None) -> None:
-        """Evaluate one rule; a rule that fails is disabled."""
+    def _evaluate_rule(
+        self, rule: Rule, only: Sequence[Entity] | None, round_: _Round
+    ) -> RuleAnswer | None:
+        """Evaluate one rule for these components, None for all; a rule that fails is disabled."""
         try:
-            view, known = round_.view, round_.known.get(rule.id, NONE_KNOWN)
-            kept = self._answers.recall(rule, view.now) if only is None else None
-            if kept is not None and kept[0].standing == known:
-                self._repeat(rule, *kept, round_)
-                return
-            candidates = self._candidates(rule, view, known)
-            if only is not None:
-                candidates = [entity for entity in candidates if entity.key == only]
-            answer = self._evaluate_candidates(rule, candidates, known, round_)
-            round_.note(rule, answer)
-            if only is None:
-                self._answers.keep(rule, answer)
+            known = round_.known.get(rule.id, NONE_KNOWN)
+            candidates = self._candidates(rule, round_.view, known) if only is None else only
+            return self._evaluate_candidates(rule, candidates, known, round_)
         except Exception:  # a rule fails: only this rule is disabled
             log.exception("rule %s failed and is disabled", rule.id)
             self._broken.add(rule.id)
+            self._answers.forget(rule)
             self._report.count_skipped("broken")
-
-    def _repeat(
-        self, rule: Rule, answer: RuleAnswer, changed: Sequence[Entity], round_: _Round
-    ) -> None:
-        """Let the faults of a rule go on; evaluate the rule only for the changed components."""
-        new = {entity.key for entity in changed}
-        for key in answer.standing - new:
-            of = AlertKey(rule.id, key)
-            self.alerts[of].stand(round_.view.now)
-            round_.touched.add(of)
-        if changed:
-            anew = self._evaluate_candidates(rule, changed, {*answer.standing}, round_)
-            answer = answer.joined(anew, new, round_.view.by_kind[rule.entity])
-            self._answers.keep(rule, answer)
-        round_.note(rule, answer)
+            return None
 
     def _evaluate_candidates(
         self, rule: Rule, candidates: Sequence[Entity], known: AbstractSet[Key], round_: _Round
@@ -239,9 +215,7 @@ class Evaluator:
                     if rule.only_if is None or rule.only_if.evaluate(ctx) is not False:
                         answer.unknown.append(entity.key)
                     continue
-            if self._evaluate_one(rule, AlertKey(rule.id, entity.key), ctx, round_):
-                answer.standing.add(entity.key)
-            else:
+            if not self._evaluate_one(rule, ctx, round_, answer):
                 ctx.lasts_until = -math.inf
             ctx.after = -math.inf
         answer.until = ctx.lasts_until
@@ -260,8 +234,11 @@ class Evaluator:
             return ()
         return [e for e in entities if e.key in known or not with_events.isdisjoint(e.addresses)]
 
-    def _evaluate_one(self, rule: Rule, key: AlertKey, ctx: EvalContext, round_: _Round) -> bool:
+    def _evaluate_one(
+        self, rule: Rule, ctx: EvalContext, round_: _Round, answer: RuleAnswer
+    ) -> bool:
         """Evaluate one rule for the entity of the context; tell whether a fault goes on."""
+        key = AlertKey(rule.id, ctx.entity.key)
         alert = self.alerts.get(key)
         ctx.after = self.cleared.get(key, -math.inf)
         if rule.clear is not None:
@@ -271,15 +248,19 @@ class Evaluator:
         holds = gated(rule, ctx, is_known=alert is not None)
         if alert is None:
             if not holds or self._is_full(key, round_):
-                self._note_unknown(key, round_, is_unknown=holds is None)
+                if holds is None:
+                    answer.unknown.append(key.key)
                 return False
             onset = first_moment(rule, ctx, round_.view, after=self.ended.get(key, -math.inf))
             alert = self.alerts[key] = Alert(onset, round_.view.now)
-        round_.touched.add(key)
+        round_.touched.setdefault(rule.id, set()).add(key.key)
         clear = self._take_verdict(rule, alert, ctx, round_.view, holds=holds)
-        is_unknown = holds is None and (clear is None or not alert.is_active)
-        self._note_unknown(key, round_, is_unknown=is_unknown)
-        return bool(holds) and not clear and alert.state is AlertState.ACTIVE
+        if holds is None and (clear is None or not alert.is_active):
+            answer.unknown.append(key.key)
+        goes_on = bool(holds) and not clear and alert.state is AlertState.ACTIVE
+        if goes_on:
+            answer.standing[key.key] = alert
+        return goes_on
 
     def _take_verdict(
         self, rule: Rule, alert: Alert, ctx: EvalContext, view: View, *, holds: bool | None
@@ -303,10 +284,6 @@ class Evaluator:
             del self.alerts[key]
         return clear
 
-    def _note_unknown(self, key: AlertKey, round_: _Round, *, is_unknown: bool) -> None:
-        if is_unknown:
-            round_.unknown.setdefault(key.key, []).append(key.rule)
-
     def _is_full(self, key: AlertKey, round_: _Round) -> bool:
         """Whether the limit of alerts, of this rule or of all, is reached."""
         known = round_.known.setdefault(key.rule, set())
@@ -327,7 +304,8 @@ class Evaluator:
     def _end_untouched(self, round_: _Round) -> None:
         """End alerts of components that are gone; evaluate the others without fresh fields."""
         view = round_.view
-        for key in [key for key in self.alerts if key not in round_.touched]:
+        touched = round_.touched
+        for key in [key for key in self.alerts if key.key not in touched.get(key.rule, ())]:
             alert = self.alerts[key]
             if not alert.is_active:
                 del self.alerts[key]

@@ -16,7 +16,7 @@ from exporter.faults.last_made import LastMade
 from exporter.faults.observation import View
 from exporter.faults.root_cause import Place, place_of
 from exporter.faults.rules.rule import Rule
-from exporter.faults.values import KindTraits
+from exporter.faults.values import KindTraits, RulesByKey
 from exporter.model.event import Event
 from exporter.model.verdict import (
     SEVERITIES,
@@ -110,8 +110,8 @@ class ReportBuilder:
         self,
         view: View,
         alerts: Mapping[AlertKey, Alert],
-        unknown: Mapping[Key, list[str]],
-        silent: Mapping[Key, list[str]],
+        unknown: RulesByKey,
+        silent: RulesByKey,
     ) -> Conclusions:
         """Return the conclusions of one evaluation."""
         self._name_all(view)
@@ -144,7 +144,7 @@ class ReportBuilder:
             at=self._at,
         )
 
-    def _by_subject(self, rules: Mapping[Key, list[str]]) -> Mapping[Subject, tuple[str, ...]]:
+    def _by_subject(self, rules: RulesByKey) -> Mapping[Subject, tuple[str, ...]]:
         return MappingProxyType(
             {self._subjects.of(key): tuple(names) for key, names in rules.items()}
         )

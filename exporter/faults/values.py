@@ -1,7 +1,7 @@
 """Common values of the rule engine: three-valued truth, components, scenes, vocabulary."""
 
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from functools import lru_cache
@@ -75,6 +75,10 @@ Address: TypeAlias = tuple[str, str]
 
 Place: TypeAlias = tuple[str, str]
 """A kind and one of its fields; without a field, which components of the kind there are."""
+
+
+RulesByKey: TypeAlias = Mapping[Key, Sequence[str]]
+"""The ids of rules by component."""
 
 
 class Fields(Protocol):
