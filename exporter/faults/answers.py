@@ -63,7 +63,7 @@ class KeptAnswers:
         events, graph = self._read
         self._read = (view.events_mark, view.graph)
         other_events, other_graph = events != view.events_mark, graph is not view.graph
-        now, changed, new = view.now, view.changes.rules, view.changes.new
+        now, changed, new = view.now, view.components.rules, view.components.new
         for rule in rules:
             kept = self._kept.get(rule.id)
             if (

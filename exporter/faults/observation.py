@@ -1,13 +1,12 @@
 """The state between evaluations that rules need: events, time series and aliases."""
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
 from typing import TypeAlias
 
-from exporter.faults.entities.changes import FieldChanges, replaced
+from exporter.faults.entities.components import Components
 from exporter.faults.entities.graph import LIVING, NODE_KIND, AliasIndex, Graph
 from exporter.faults.entities.sampling import Sampler
 from exporter.faults.events.changes import remember
@@ -45,8 +44,6 @@ NODE_ADDRESS: Address = ("node", "")
 MAX_KEPT_EDGES = 5_000
 MAX_CACHED = 10_000
 
-ByKind: TypeAlias = dict[str, list[Entity]]
-
 MatchCache: TypeAlias = dict[
     tuple[tuple[Address, ...] | None, int], tuple[list[Event], float, Events | None]
 ]
@@ -63,12 +60,12 @@ class View:
     now: float
     is_later: bool  # than the view before
     entities: Mapping[Key, Entity]
-    by_kind: ByKind
+    by_kind: Mapping[str, list[Entity]]
     graph: Graph  # as it is now
     past_graph: Graph  # with the uses of ended processes
     ended_uses: Mapping[Edge, float]  # those uses, and when each was last seen
     memory: EventStore
-    changes: FieldChanges
+    components: Components
     events_mark: object  # another one when there are other events, or other sources of events
     cache: MatchCache
     sources_of: Mapping[str, frozenset[str]]
@@ -122,17 +119,15 @@ class Observer:
     subjects: Subjects
     aliases: AliasIndex
     history: History = field(default_factory=History)
-    changes: FieldChanges = field(default_factory=FieldChanges)
+    components: Components = field(default_factory=Components)
     events: EventStore = field(init=False)
     sampler: Sampler = field(init=False)
     now: float = 0.0
     booted_at: float = 0.0  # seconds since the epoch
     _cache: MatchCache = field(default_factory=dict)
-    _by_kind: ByKind = field(default_factory=dict)
     _edges: tuple[tuple[Edge, ...], ...] = ((), (), ())  # of a scene, those of links, and all
     _alike: LastMade[set[Edge]] = field(default_factory=LastMade)  # edges, with relations of links
-    _present: dict[Key, None] = field(default_factory=dict)  # another one if other keys are read
-    _keys: list[Key] = field(default_factory=list)
+    _keys: tuple[object, object] = (None, None)  # of a scene, and all: others if there are others
     _graph: Graph | None = None  # None once the keys or edges have changed
     _last_edges: tuple[tuple[Edge, ...], tuple[Edge, ...]] = ((), ())  # of the scene, added ones
     _lost: tuple[tuple[Edge, ...], object, list[Edge]] = ((), None, [])
@@ -161,36 +156,29 @@ class Observer:
         reads = {
             rule.id: rule.reads(subjects.traits.related.get(rule.entity, {})) for rule in rules
         }
-        self.changes.learn(reads, self.sampler.places())
+        self.components.learn(reads, self.sampler.places())
 
     def observe(self, scene: Scene) -> View:
         """Return the view of this scene for rules."""
-        entities = {entity.key: entity for entity in scene.entities}
-        if [*entities] != [*self._present]:
-            self._present, self._graph = dict.fromkeys(entities), None
-        read = self._grouped(entities.values())
-        for kind, found in read.items():
-            before = [] if self.aliases.is_full else self._by_kind.get(kind, [])
-            if found is not before:
-                self.aliases.add_all(map(found.__getitem__, replaced(before, found)))
-        self._forget_replaced(read)
+        parts = self.components
+        parts.look(scene.entities)
+        self.aliases.add_all(parts.read.values() if self.aliases.is_full else parts.replaced)
+        self._forget_replaced()
         is_later = self._take_events(scene)
-        more = [*self._known_by_events(entities)]
-        entities |= {entity.key: entity for entity in more}
-        by_kind = self._by_kind = self._grouped(entities.values()) if more else read
-        if self._graph is None or [*entities] != self._keys:
-            self._keys, self._graph = [*entities], None
-            self._keep_histories(self._present.keys(), entities.keys())
-        self.changes.look(by_kind)
-        self.sampler.take(by_kind, self.changes, self.now)
+        parts.complete([*self._known_by_events(parts.read)])
+        entities, by_kind = parts.entities, parts.by_kind
+        if self._keys[0] is not parts.read or self._keys[1] is not entities:
+            self._keys, self._graph = (parts.read, entities), None
+            self._keep_histories(parts.read.keys(), entities.keys())
+        self.sampler.take(parts, self.now)
         known = KnownEntities(
-            entities, by_kind, self.history, self.events, self.aliases, self.now, self.changes
+            entities, by_kind, self.history, self.events, self.aliases, self.now, parts
         )
         edges = self._all_edges(scene.edges, known)
         scene = replace(scene, edges=edges, booted_at=self.booted_at)
         if (graph := self._graph) is None:
             graph = self._graph = Graph(entities, edges, self.subjects.traits)
-        gone = self._edges_of_gone(self._present.keys())
+        gone = self._edges_of_gone(parts.read)
         past = self._past.made((graph, gone), lambda: graph.with_more(gone))
         uses = {e: self._gone[e] for e in gone if e.relation in ENDED_WITH}
         return View(
@@ -203,23 +191,25 @@ class Observer:
             past,
             uses,
             self.events,
-            self.changes,
+            parts,
             (self.events.version, scene.event_sources),
             self._cache,
             self.subjects.event_sources,
         )
 
-    def _forget_replaced(self, read: ByKind) -> None:
+    def _forget_replaced(self) -> None:
         """Forget the past of a component in whose place another is now."""
-        for kind, name in self.subjects.traits.identities.items():
-            for entity in read.get(kind, ()):
-                if not (identity := entity.fields.get(name)):
-                    continue
-                if self._identities.get(entity.key[1], identity) != identity:
-                    self.events.forget(entity.addresses)
-                    self.history.forget(entity.key)
-                    self._cache.clear()
-                remember(self._identities, entity.key[1], identity)
+        names = self.subjects.traits.identities
+        for entity in self.components.replaced:
+            if not (name := names.get(entity.key[0])):
+                continue
+            if not (identity := entity.fields.get(name)):
+                continue
+            if self._identities.get(entity.key[1], identity) != identity:
+                self.events.forget(entity.addresses)
+                self.history.forget(entity.key)
+                self._cache.clear()
+            remember(self._identities, entity.key[1], identity)
 
     def _take_events(self, scene: Scene) -> bool:
         """Take in the time and the events of a scene; tell whether it is later than the last."""
@@ -236,17 +226,6 @@ class Observer:
         before, self.now = self.now, max(self.now, scene.now, latest)
         self.events.forget_old(self.now)
         return self.now > before
-
-    def _grouped(self, entities: Iterable[Entity]) -> ByKind:
-        """Return the entities by kind; the list of the last scene if it has the same entities."""
-        found: ByKind = defaultdict(list)
-        for entity in entities:
-            found[entity.key[0]].append(entity)
-        known = self._by_kind
-        return {
-            kind: known[kind] if known.get(kind) == group else group
-            for kind, group in found.items()
-        }
 
     def _all_edges(self, edges: tuple[Edge, ...], known: KnownEntities) -> tuple[Edge, ...]:
         """Return the edges with those of links; the same tuple if no edge has changed."""
@@ -313,11 +292,11 @@ class Observer:
             if other.key not in entities:
                 yield replace(other, addresses=self.aliases.addresses_of(other.key))
 
-    def _edges_of_gone(self, present: AbstractSet[Key]) -> list[Edge]:
+    def _edges_of_gone(self, present: Mapping[Key, Entity]) -> list[Edge]:
         """Return the uses of processes that are gone, and the slots of devices that are gone."""
         edges, added = self._last_edges
-        if edges is not self._lost[0] or self._present is not self._lost[1]:
-            self._lost = (edges, self._present, _leaving(edges, present))
+        if edges is not self._lost[0] or present is not self._lost[1]:
+            self._lost = (edges, present, _leaving(edges, present))
         lost = [*self._lost[2], *_leaving(added, present)]
         self._gone.update(dict.fromkeys(lost, self.now))
         self._last_edges = (self._edges[0], self._added())
@@ -330,7 +309,7 @@ class Observer:
         return _leaving(kept, present)
 
 
-def _leaving(edges: Iterable[Edge], present: AbstractSet[Key]) -> list[Edge]:
+def _leaving(edges: Iterable[Edge], present: Container[Key]) -> list[Edge]:
     """Return the edges from or to a component that is not present."""
     return [e for e in edges if e.source not in present or e.target not in present]
 

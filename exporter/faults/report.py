@@ -162,7 +162,7 @@ class ReportBuilder:
         ended = (key for use in view.ended_uses for key in (use.source, use.target))
         mentioned = (key for _, key in (*self._reported, *self._recent))
         of = (view.graph, view.ended_uses, view.scene.booted_at)
-        if self._subjects.take(view.by_kind, (*mentioned, *ended)) or of != self._of:
+        if self._subjects.take(view.components, (*mentioned, *ended)) or of != self._of:
             self._of = of
             self._affected_by.clear()
             self._made.clear()

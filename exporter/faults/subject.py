@@ -10,7 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from exporter.faults.entities.changes import FieldChanges
+from exporter.faults.entities.components import Components
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.entities.kind import Kind, known_by_events
 from exporter.faults.entities.node import NodeFields, node_kind
@@ -108,11 +108,11 @@ class KnownEntities:
     events: EventStore
     aliases: AliasIndex
     now: float
-    changes: FieldChanges
+    components: Components
 
     def values(self, kind: str, name: str) -> Sequence[Value]:
         """Return a field of all components of a kind, in their order."""
-        known = self.changes.columns(kind).get(name)
+        known = self.components.columns(kind).get(name)
         return known or [entity.fields.get(name) for entity in self.by_kind.get(kind, ())]
 
 

@@ -1,9 +1,8 @@
 """Names components: each has a subject, under which pages and alerts speak of it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from exporter.faults.entities.changes import replaced
-from exporter.faults.last_made import LastMade
+from exporter.faults.entities.components import Components
 from exporter.faults.values import Entity
 from exporter.model.verdict import Key, Subject
 
@@ -14,49 +13,37 @@ class SubjectIndex:
     def __init__(self, hw_types: Mapping[str, str]) -> None:
         self._hw_types = hw_types
         self._known: dict[Key, Subject] = {}
-        self._all: LastMade[dict[Key, Subject]] = LastMade()
-        self._by_kind: dict[str, tuple[list[Entity], dict[Key, Subject]]] = {}
+        self._gone: dict[Key, Subject] = {}
+        self._entities: object = None  # of which the known subjects are
 
-    def take(self, by_kind: Mapping[str, list[Entity]], mentioned: Sequence[Key]) -> bool:
-        """Name the components by kind; return whether a subject has changed.
+    def take(self, parts: Components, mentioned: Iterable[Key]) -> bool:
+        """Name the components; return whether a subject has changed.
 
         Of components that are gone only the mentioned ones are kept.
         """
-        for kind, entities in by_kind.items():
-            if kind not in self._by_kind or self._by_kind[kind][0] is not entities:
-                self._by_kind[kind] = (entities, self._named(kind, entities))
-        known = self._known
-        self._known = self._all.made(
-            ([self._by_kind[kind][1] for kind in by_kind], mentioned),
-            lambda: self._joined(by_kind, mentioned),
-        )
-        return self._known is not known and self._known != known
-
-    def _joined(self, by_kind: Iterable[str], mentioned: Iterable[Key]) -> dict[Key, Subject]:
-        """Return the subjects of these kinds, and of the mentioned components that are gone."""
-        fresh: dict[Key, Subject] = {}
-        for kind in by_kind:
-            fresh |= self._by_kind[kind][1]
-        for key in mentioned:
-            if key not in fresh and key in self._known:
-                fresh[key] = self._known[key]
-        return fresh
+        known, gone = self._known, self._gone
+        if self._entities is not parts.entities:
+            self._entities = parts.entities
+            self._known = {key: self._name(it) for key, it in parts.entities.items()}
+        else:
+            names = {it.key: self._name(it) for it in parts.replaced}
+            other = {key: name for key, name in names.items() if name is not known.get(key)}
+            self._known = known | other if other else known
+        self._gone = {
+            key: known.get(key) or gone[key]
+            for key in mentioned
+            if key not in self._known and (key in known or key in gone)
+        }
+        return (self._known, self._gone) != (known, gone)
 
     def of(self, key: Key) -> Subject:
         """Return the subject of a component, by its id where its name is not known."""
-        return self._known.get(key) or self._made(key, key[1])
-
-    def _named(self, kind: str, entities: list[Entity]) -> dict[Key, Subject]:
-        """Name the components of a kind; a component that is the same object keeps its subject."""
-        before, names = self._by_kind.get(kind, ([], {}))
-        new = [entities[place] for place in replaced(before, entities)]
-        named = {it.key: self._name(it) for it in new}
-        known = names if named.items() <= names.items() else names | named
-        return known if len(known) == len(entities) else {it.key: self._name(it) for it in entities}
+        return self._known.get(key) or self._gone.get(key) or self._made(key, key[1])
 
     def _name(self, entity: Entity) -> Subject:
         """Name one component; while its driver is reloaded only its id is known: keep the name."""
-        known, key = self._known.get(entity.key), entity.key
+        key = entity.key
+        known = self._known.get(key) or self._gone.get(key)
         if known is None or entity.name not in (known.hw_name, key[1]):
             return self._made(key, entity.name)
         return known

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
-from exporter.faults.entities.changes import FieldChanges
+from exporter.faults.entities.components import Components
 from exporter.faults.timeseries import History, Series
-from exporter.faults.values import Entity, Place, Value
+from exporter.faults.values import Place, Value
 from exporter.model.verdict import Key
 from exporter.record import dataclass
 
@@ -33,15 +33,15 @@ class Sampler:
         """Return the fields that are sampled, with their kinds."""
         return [(kind, name) for kind, windows in self._windows.items() for name, _ in windows]
 
-    def take(self, by_kind: dict[str, list[Entity]], changes: FieldChanges, now: float) -> None:
+    def take(self, parts: Components, now: float) -> None:
         """Add what the components say at this boot time to their series."""
         for kind, windows in self._windows.items():
-            keys = [entity.key for entity in by_kind.get(kind, ())]
+            keys = [entity.key for entity in parts.by_kind.get(kind, ())]
             known, rows = self._rows.get(kind, ([], {}))
             if keys != known:
                 rows = {}
                 self._rows[kind] = (keys, rows)
-            columns = changes.columns(kind)
+            columns = parts.columns(kind)
             for window in windows:
                 series = rows.setdefault(window, [None] * len(keys))
                 self._add(keys, window, series, columns.get(window[0]) or (), now)

@@ -4,7 +4,7 @@ import pytest
 
 from exporter.collectors.everything import KINDS
 from exporter.collectors.workloads.wait_edges import DISK_FIELDS, waiting
-from exporter.faults.entities.changes import FieldChanges
+from exporter.faults.entities.components import Components
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.events.store import EventStore
 from exporter.faults.subject import KnownEntities
@@ -57,7 +57,7 @@ def known_of(entities: tuple[Entity, ...], events: EventStore, history: History)
     for each in entities:
         by_kind.setdefault(each.kind, []).append(each)
     now = {each.key: each for each in entities}
-    return KnownEntities(now, by_kind, history, events, AliasIndex({}), NOW, FieldChanges())
+    return KnownEntities(now, by_kind, history, events, AliasIndex({}), NOW, Components())
 
 
 SLEEPER = process("7", **ASLEEP)

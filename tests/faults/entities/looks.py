@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from exporter.collectors.everything import KINDS, scene_of
-from exporter.faults.entities.changes import FieldChanges
+from exporter.faults.entities.components import Components
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.events.store import EventStore
 from exporter.faults.subject import KnownEntities
@@ -42,6 +42,6 @@ def on_the_bus(scene: Scene) -> set[tuple[Key, Key]]:
     for each in scene.entities:
         by_kind.setdefault(each.kind, []).append(each)
     now = {each.key: each for each in scene.entities}
-    seen = (History(), EventStore(), AliasIndex({}), scene.now, FieldChanges())
+    seen = (History(), EventStore(), AliasIndex({}), scene.now, Components())
     known = KnownEntities(now, by_kind, *seen)
     return {(e.source, e.target) for e in KINDS.links(known) if e.target[0] == "pcie"}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from exporter.faults.entities.changes import FieldChanges
+from exporter.faults.entities.components import Components
 from exporter.faults.values import Entity, Value
 from tests.faults.scenes import active, book, gpu, judge, rule, scene
 
@@ -13,12 +13,13 @@ RULES = rule("hot", "gpu", "heat > 85") + rule("broken", "gpu", "errors > 1")
 
 def changed(tmp_path: Path, *looks: list[Entity]) -> list[list[str]]:
     """The rules that read something new at each look, after that at an idle GPU."""
-    changes, rules = FieldChanges(), book(tmp_path, RULES).rules
-    changes.learn({each.id: each.reads({}) for each in rules}, ())
+    parts, rules = Components(), book(tmp_path, RULES).rules
+    parts.learn({each.id: each.reads({}) for each in rules}, ())
     found = []
     for entities in ([gpu(heat=40.0, errors=0.0)], *looks):
-        changes.look({"gpu": entities})
-        found.append([each.id for each in rules if each.id in changes.rules])
+        parts.look(entities)
+        parts.complete([])
+        found.append([each.id for each in rules if each.id in parts.rules])
     return found[1:]
 
 
