@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
+from exporter.collectors.disk.values import Disks
 from exporter.collectors.everything import FAMILIES
 from exporter.collectors.exporter.incidents import incidents_of
 from exporter.collectors.gpu.values import Gpus, GpuState
@@ -65,6 +66,7 @@ class Watch:
         silent = [place for place in bad if now - self._since[place] > self._patience_secs]
         if silent:
             told, rules = _told(conclusions), {fault.rule for fault in conclusions.active}
+            told |= _controllers_of(told, snapshot)
             holes = (place for place in silent if not _is_told(place, told, rules))
             self.holes.update(dict.fromkeys(f"{place[0]}{place[1]}" for place in holes))
         if ended and not begun:
@@ -123,6 +125,17 @@ def _told(conclusions: Conclusions) -> set[str]:
             break
         told |= more
     return told
+
+
+def _controllers_of(told: set[str], snapshot: Snapshot) -> set[str]:
+    """Return the NVMe controllers of these disks."""
+    disks = snapshot.reading(Disks)
+    return {
+        controller
+        for disk in (disks.disks if disks else ())
+        if disk.device in told
+        for controller in disk.nvme_controllers
+    }
 
 
 def _state_of(snapshot: Snapshot, uuid: str) -> GpuState | None:

@@ -366,7 +366,7 @@ class Stage:
             self.tree.write({path: text})
             if path.startswith(PROGRAMS):
                 self.tree.at(path).chmod(0o755)
-        elif self.tree.at(path).exists():
+        elif os.path.lexists(self.tree.at(path)):  # a link too whose target is gone
             self.tree.remove(path)
 
     def _cards(self, *lines: str) -> None:

@@ -2,12 +2,14 @@
 
 https://docs.kernel.org/admin-guide/iostats.html
 https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-block
+https://docs.kernel.org/admin-guide/nvme-multipath.html
 """
 
 import os
 import re
 from pathlib import Path
 
+from exporter.collectors.disk.nvme import CONTROLLER
 from exporter.collectors.disk.values import Disk, Disks
 from exporter.config import Devices
 from exporter.model.label import clean_text
@@ -29,6 +31,9 @@ MOST_IN_FLIGHT = 2**31
 
 VPD_HEADER_BYTES = 4
 """SPC-4, 7.8.18: type, page code and length precede the serial number."""
+
+SUBSYSTEM = "nvme-subsys"
+"""With native NVMe multipath a disk is the child of a subsystem, not of a controller."""
 
 _SCSI_ADDRESS = re.compile(r"\d{1,5}(?::\d{1,20}){3}")
 
@@ -78,7 +83,8 @@ class DiskReader:
         sectors = fields.count(f"{name} size", folder / "size")
         removable = fields.count(f"{name} removable", folder / "removable")
         rotational = fields.count(f"{name} rotational", folder / "queue/rotational")
-        scsi_address = scsi_address_of(link_name(folder / "device") or "")
+        device = link_name(folder / "device") or ""
+        scsi_address = scsi_address_of(device)
         return replace(
             disk,
             size_bytes=None if sectors is None else sectors * SECTOR_BYTES,
@@ -97,6 +103,9 @@ class DiskReader:
             if scsi_address
             else None,
             slaves=tuple(names_or_none(folder / "slaves")) if name.startswith(MADE) else (),
+            nvme_paths=tuple(filter(CONTROLLER.fullmatch, names_or_none(folder / "device")))
+            if device.startswith(SUBSYSTEM)
+            else (),
         )
 
 

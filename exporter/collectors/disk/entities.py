@@ -1,6 +1,5 @@
 """Disks, filesystems, RAID arrays and NFS servers as components of rules."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from exporter.collectors.disk.values import (
@@ -66,8 +65,6 @@ _DISK_GETTERS = getters_of(Disk)
 
 _FILESYSTEM_GETTERS = getters_of(Filesystem)
 
-_NVME = re.compile(r"(nvme\d+)n\d+")
-
 _MAPPER = "/dev/mapper/"
 
 
@@ -75,12 +72,11 @@ def _disks(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(Disks)
     reported = nvme_fields(snapshot)
     for disk in reading.disks if reading else ():
-        match = _NVME.fullmatch(disk.device)
-        controller = match[1] if match else ""
-        names = (disk.device, disk.scsi_address, controller)
+        names = (disk.device, disk.scsi_address, *disk.nvme_controllers)
         addresses: tuple[Address, ...] = tuple(("physical_disk", name) for name in names if name)
-        of_controller = reported.get(controller, NO_FIELDS)
-        fields = FirstOf(FieldsOf(disk, _DISK_GETTERS), of_controller)
+        controllers = [reported[name] for name in disk.nvme_controllers if name in reported]
+        controllers.sort(key=lambda fields: fields.get("nvme_state") == "live")  # the worst first
+        fields = FirstOf(FieldsOf(disk, _DISK_GETTERS), *controllers)
         yield Entity(("disk", disk.device), disk.device, fields, addresses)
 
 
@@ -128,12 +124,11 @@ def _lies_on(snapshot: Snapshot) -> Iterable[Edge]:
 
 
 def _sits_in(snapshot: Snapshot) -> Iterable[Edge]:
-    """Yield the PCI device of each NVMe disk."""
+    """Yield the PCI devices of the controllers of each NVMe disk."""
     controllers, disks = snapshot.reading(NvmeControllers), snapshot.reading(Disks)
     places = {it.device: it.pci_bus_id for it in (controllers.controllers if controllers else ())}
     for disk in disks.disks if disks else ():
-        match = _NVME.fullmatch(disk.device)
-        if match and (address := places.get(match[1])):
+        for address in filter(None, map(places.get, disk.nvme_controllers)):
             yield Edge("part_of", ("disk", disk.device), ("pcie", address))
 
 
@@ -226,15 +221,11 @@ LOST_MEMBERS = Events("md_disk_failure", (), MAX_WINDOW_SECS)
 
 def links(known: KnownEntities) -> Iterator[Edge]:
     """Join a filesystem to its disk, a namespace to its controller, a lost disk to its array."""
-    for filesystem in known.by_kind.get("filesystem", ()):
-        for _, name in filesystem.addresses:
+    for part in (*known.by_kind.get("filesystem", ()), *known.by_kind.get("disk", ())):
+        for _, name in part.addresses:
             disk = ("disk", whole_disk(name))
-            if disk in known.entities:
-                yield Edge("part_of", filesystem.key, disk)
-    for namespace in known.by_kind.get("disk", ()):
-        match = _NVME.fullmatch(namespace.key[1])
-        if match and ("disk", match[1]) in known.entities:
-            yield Edge("part_of", namespace.key, ("disk", match[1]))
+            if disk != part.key and disk in known.entities:
+                yield Edge("part_of", part.key, disk)
     for array in known.by_kind.get("md_array", ()):
         for event in known.events.matching(array.addresses, LOST_MEMBERS, known.now):
             lost = whole_disk(event.fields.get("member", ""))

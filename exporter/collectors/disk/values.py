@@ -22,6 +22,8 @@ def whole_disk(device: str) -> str:
     return match["disk"] if match else name
 
 
+_NAMESPACE = re.compile(r"(nvme\d+)n\d+")
+
 NETWORK_VOLUMES = (
     "Amazon Elastic Block Store",
     "nvme_card-pd",
@@ -56,6 +58,16 @@ class Disk:
     scsi_address: str | None = None  # host:channel:target:lun, as the kernel log may name it
     scsi_state: str | None = None  # running, offline, …
     slaves: tuple[str, ...] = ()  # the devices below a logical volume or an array
+    nvme_paths: tuple[str, ...] = ()  # the controllers that lead to it by native NVMe multipath
+
+    @property
+    def nvme_controllers(self) -> tuple[str, ...]:
+        """The NVMe controllers that the disk is a namespace of.
+
+        With native multipath the number in its name is that of the subsystem, not of a controller.
+        """
+        named = _NAMESPACE.fullmatch(self.device)
+        return self.nvme_paths or ((named[1],) if named else ())
 
     @property
     def is_network_volume(self) -> bool:

@@ -97,6 +97,21 @@ def test_of_the_device_mapper_only_named_disks_are_shown(node: SmallNode) -> Non
     assert disk.slaves == ("nvme1n1p2",)
 
 
+def test_a_disk_of_native_multipath_names_its_controllers(node: SmallNode) -> None:
+    """Its own number is that of the subsystem; without multipath it is that of the controller."""
+    for name in ("nvme0n1", "nvme4n1"):
+        node.disk(name)
+        (node.sys / f"block/{name}/device").mkdir(exist_ok=True)
+    device = node.sys / "block/nvme0n1/device"
+    subsystem = device.with_name("nvme-subsys0")
+    device.rename(subsystem)
+    device.symlink_to(subsystem)
+    for name in ("nvme3", "nvme7", "nvme0n1"):
+        (subsystem / name).mkdir()
+    disks = {disk.device: disk.nvme_controllers for disk in look(node).value.disks}
+    assert disks == {"nvme0n1": ("nvme3", "nvme7"), "nvme4n1": ("nvme4",)}
+
+
 @pytest.mark.parametrize("name", ["bcache0", "drbd0", "md127"])
 def test_a_device_that_is_made_of_others_names_them(node: SmallNode, name: str) -> None:
     """A cache or a replicated volume fails by the disks below it."""
