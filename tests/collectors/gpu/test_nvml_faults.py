@@ -10,12 +10,8 @@ import pytest
 
 from exporter.collectors.gpu.backend import BackendError, Deadline, GpuAnswer
 from exporter.collectors.gpu.nvml import LASTING_ERRORS, VITAL_CALLS, NvmlBackend
-from exporter.collectors.gpu.nvml_probe.constants import (
-    NVML_ERROR_INSUFFICIENT_RESOURCES,
-    NVML_ERROR_NOT_SUPPORTED,
-)
 from exporter.collectors.gpu.nvml_probe.known_gpu import KnownGpu
-from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
+from exporter.collectors.gpu.nvml_probe.nvml import NVML_ERROR_NOT_SUPPORTED, NVMLError
 from exporter.collectors.gpu.quarantine import Quarantine
 from exporter.collectors.gpu.supervision.breadcrumb import Breadcrumb
 from exporter.collectors.gpu.supervision.request_probe import RequestProbe
@@ -609,7 +605,7 @@ class ShyCard:
         if name != "nvmlDeviceGetPciInfo":
             raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
         if len(tries) == 1:
-            raise NVMLError(NVML_ERROR_INSUFFICIENT_RESOURCES)
+            raise NVMLError(23)  # NVML_ERROR_INSUFFICIENT_RESOURCES
         return SimpleNamespace(busId=b"00000000:18:00.0")
 
     ask_newest = field_values = ask

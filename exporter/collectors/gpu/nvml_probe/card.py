@@ -4,18 +4,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from exporter.collectors.gpu.nvml_probe.constants import (
-    NVML_ERROR_NO_DATA,
-    NVML_ERROR_NOT_SUPPORTED,
-    NVML_SUCCESS,
-    NVML_VALUE_TYPE_DOUBLE,
-    NVML_VALUE_TYPE_SIGNED_INT,
-    NVML_VALUE_TYPE_SIGNED_LONG_LONG,
-    NVML_VALUE_TYPE_UNSIGNED_INT,
-    NVML_VALUE_TYPE_UNSIGNED_LONG,
-    NVML_VALUE_TYPE_UNSIGNED_LONG_LONG,
-    NVML_VALUE_TYPE_UNSIGNED_SHORT,
-)
 from exporter.collectors.gpu.nvml_probe.library import (
     FATAL_FOR_GPU,
     READ_ERRORS,
@@ -23,7 +11,12 @@ from exporter.collectors.gpu.nvml_probe.library import (
     Library,
     reason_of,
 )
-from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
+from exporter.collectors.gpu.nvml_probe.nvml import (
+    NVML_ERROR_NO_DATA,
+    NVML_ERROR_NOT_SUPPORTED,
+    NVML_SUCCESS,
+    NVMLError,
+)
 
 T = TypeVar("T")
 
@@ -34,15 +27,8 @@ FieldId = int | tuple[int, int]
 Labeled = list[tuple[Any, ...]]
 """Rows of label values and a number, as the model keeps them."""
 
-_VALUE_OF_TYPE = {
-    NVML_VALUE_TYPE_DOUBLE: "dVal",
-    NVML_VALUE_TYPE_UNSIGNED_INT: "uiVal",
-    NVML_VALUE_TYPE_UNSIGNED_LONG: "ulVal",
-    NVML_VALUE_TYPE_UNSIGNED_LONG_LONG: "ullVal",
-    NVML_VALUE_TYPE_SIGNED_LONG_LONG: "sllVal",
-    NVML_VALUE_TYPE_SIGNED_INT: "siVal",
-    NVML_VALUE_TYPE_UNSIGNED_SHORT: "usVal",
-}
+VALUES = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")
+"""Where the value of each type is, in the order of nvmlValueType_t."""
 
 
 class NvmlDevice:
@@ -94,7 +80,8 @@ class NvmlDevice:
 def _field_value(value: Any) -> Any:
     if value.nvmlReturn != NVML_SUCCESS:
         return NVMLError(value.nvmlReturn)
-    return finite(getattr(value.value, _VALUE_OF_TYPE.get(value.valueType, "ullVal")))
+    member = VALUES[value.valueType] if value.valueType < len(VALUES) else "ullVal"
+    return finite(getattr(value.value, member))
 
 
 def finite(number: float) -> Any:

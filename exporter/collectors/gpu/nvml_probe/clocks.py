@@ -10,33 +10,17 @@ from exporter.collectors.gpu.nvml_probe.card import (
     call_each,
     converted,
 )
-from exporter.collectors.gpu.nvml_probe.constants import (
-    NVML_CLOCK_GRAPHICS,
-    NVML_CLOCK_MEM,
-    NVML_CLOCK_SM,
-    NVML_CLOCK_VIDEO,
-    NVML_FI_DEV_PERF_POLICY_POWER,
-    NVML_FI_DEV_PERF_POLICY_SYNC_BOOST,
-)
 from exporter.collectors.gpu.words import active_reasons
 
 MEGAHERTZ = 1_000_000
 NANO = 1_000_000_000
 VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\b")
-CLOCKS = {
-    "graphics": NVML_CLOCK_GRAPHICS,
-    "sm": NVML_CLOCK_SM,
-    "memory": NVML_CLOCK_MEM,
-    "video": NVML_CLOCK_VIDEO,
-}
+CLOCKS = {"graphics": 0, "sm": 1, "memory": 2, "video": 3}
 REASON_CALLS = (
     "nvmlDeviceGetCurrentClocksEventReasons",
     "nvmlDeviceGetCurrentClocksThrottleReasons",
 )
-THROTTLE_TIMES = {
-    "sw_power_cap": NVML_FI_DEV_PERF_POLICY_POWER,
-    "sync_boost": NVML_FI_DEV_PERF_POLICY_SYNC_BOOST,
-}
+THROTTLE_TIMES: dict[str, FieldId] = {"sw_power_cap": 74, "sync_boost": 76}
 """Nanoseconds by reason."""
 
 NEWER_THROTTLE_TIMES = {

@@ -4,16 +4,13 @@ import ctypes
 from itertools import product
 from typing import Any
 
-from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, available_values, call_each
-from exporter.collectors.gpu.nvml_probe.constants import (
-    NVML_ERROR_CORRUPTED_INFOROM,
-    NVML_FI_DEV_ECC_DBE_AGG_TOTAL,
-    NVML_FI_DEV_ECC_DBE_VOL_TOTAL,
-    NVML_FI_DEV_ECC_SBE_AGG_TOTAL,
-    NVML_FI_DEV_ECC_SBE_VOL_TOTAL,
-    NVML_FI_DEV_RETIRED_DBE,
-    NVML_FI_DEV_RETIRED_SBE,
+from exporter.collectors.gpu.nvml_probe.card import (
+    FieldId,
+    NvmlDevice,
+    available_values,
+    call_each,
 )
+from exporter.collectors.gpu.nvml_probe.library import reason_of
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 from exporter.collectors.gpu.nvml_probe.structs import c_nvmlEccSramErrorStatus_v1_t
 from exporter.collectors.gpu.words import RECOVERY_ACTIONS
@@ -21,10 +18,10 @@ from exporter.collectors.gpu.words import RECOVERY_ACTIONS
 ERROR_TYPES = {"corrected": 0, "uncorrected": 1}
 COUNTERS = {"volatile": 0, "aggregate": 1}
 TOTALS = {
-    ("corrected", "volatile"): NVML_FI_DEV_ECC_SBE_VOL_TOTAL,
-    ("uncorrected", "volatile"): NVML_FI_DEV_ECC_DBE_VOL_TOTAL,
-    ("corrected", "aggregate"): NVML_FI_DEV_ECC_SBE_AGG_TOTAL,
-    ("uncorrected", "aggregate"): NVML_FI_DEV_ECC_DBE_AGG_TOTAL,
+    ("corrected", "volatile"): 3,
+    ("uncorrected", "volatile"): 4,
+    ("corrected", "aggregate"): 5,
+    ("uncorrected", "aggregate"): 6,
 }
 LOCATIONS = {
     "l1": 0,
@@ -36,10 +33,7 @@ LOCATIONS = {
     "cbu": 6,
     "sram": 7,
 }
-RETIRED_PAGES = {
-    "single_bit": NVML_FI_DEV_RETIRED_SBE,
-    "double_bit": NVML_FI_DEV_RETIRED_DBE,
-}
+RETIRED_PAGES: dict[str, FieldId] = {"single_bit": 29, "double_bit": 30}
 AVAILABILITIES = ("max", "high", "partial", "low", "none")
 SRAM_UNITS = {"l2": "L2", "sm": "Sm", "microcontroller": "Mcu", "pcie": "Pcie", "other": "Other"}
 RECOVERY_ACTION = 230
@@ -132,7 +126,7 @@ def inforom_valid(card: NvmlDevice) -> bool:
     try:
         card.ask("nvmlDeviceValidateInforom")
     except NVMLError as error:
-        if error.value != NVML_ERROR_CORRUPTED_INFOROM:
+        if reason_of(error) != "corrupted_inforom":
             raise
         return False
     return True

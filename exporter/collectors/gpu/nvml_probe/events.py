@@ -6,7 +6,6 @@ from contextlib import suppress
 from ctypes import c_ulonglong
 from typing import Any
 
-from exporter.collectors.gpu.nvml_probe.constants import NVML_ERROR_TIMEOUT
 from exporter.collectors.gpu.nvml_probe.known_gpu import KnownGpu
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS, UNSUPPORTED, reason_of
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError, call
@@ -109,8 +108,7 @@ class _Wait:
             try:
                 found = call(WAITING_CALL, self._events, WAIT_MILLISECONDS)
             except NVMLError as error:
-                is_timeout = error.value == NVML_ERROR_TIMEOUT
-                if not is_timeout and self.stopped.wait(PAUSE_SECS):
+                if reason_of(error) != "timeout" and self.stopped.wait(PAUSE_SECS):
                     self._drain()
                 continue
             if not self.stopped.is_set():

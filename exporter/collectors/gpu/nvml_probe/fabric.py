@@ -5,13 +5,13 @@ from typing import Any
 
 from exporter.collectors.gpu.fabric import MISCONFIGURATIONS, is_fabric_healthy
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
-from exporter.collectors.gpu.nvml_probe.constants import (
+from exporter.collectors.gpu.nvml_probe.library import reason_of
+from exporter.collectors.gpu.nvml_probe.nvml import (
     NVML_ERROR_FUNCTION_NOT_FOUND,
     NVML_ERROR_NOT_SUPPORTED,
     NVML_SUCCESS,
+    NVMLError,
 )
-from exporter.collectors.gpu.nvml_probe.library import reason_of
-from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 from exporter.collectors.gpu.nvml_probe.structs import (
     c_nvmlGpuFabricInfo_t,
     c_nvmlGpuFabricInfo_v2_t,

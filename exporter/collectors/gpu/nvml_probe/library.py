@@ -3,38 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from exporter.collectors.gpu.nvml_probe.constants import (
-    NVML_ERROR_ARGUMENT_VERSION_MISMATCH,
-    NVML_ERROR_CORRUPTED_INFOROM,
-    NVML_ERROR_DEPRECATED,
-    NVML_ERROR_DRIVER_NOT_LOADED,
-    NVML_ERROR_FREQ_NOT_SUPPORTED,
+from exporter.collectors.gpu.nvml_probe.nvml import (
     NVML_ERROR_FUNCTION_NOT_FOUND,
-    NVML_ERROR_GPU_IS_LOST,
-    NVML_ERROR_GPU_NOT_FOUND,
-    NVML_ERROR_IN_USE,
-    NVML_ERROR_INSUFFICIENT_POWER,
-    NVML_ERROR_INSUFFICIENT_RESOURCES,
-    NVML_ERROR_INSUFFICIENT_SIZE,
-    NVML_ERROR_INVALID_ARGUMENT,
-    NVML_ERROR_INVALID_STATE,
-    NVML_ERROR_IRQ_ISSUE,
-    NVML_ERROR_LIB_RM_VERSION_MISMATCH,
-    NVML_ERROR_LIBRARY_NOT_FOUND,
-    NVML_ERROR_MEMORY,
-    NVML_ERROR_NO_DATA,
-    NVML_ERROR_NO_PERMISSION,
-    NVML_ERROR_NOT_FOUND,
-    NVML_ERROR_NOT_READY,
-    NVML_ERROR_NOT_SUPPORTED,
-    NVML_ERROR_OPERATING_SYSTEM,
-    NVML_ERROR_RESET_REQUIRED,
-    NVML_ERROR_TIMEOUT,
-    NVML_ERROR_UNINITIALIZED,
-    NVML_ERROR_UNKNOWN,
-    NVML_ERROR_VGPU_ECC_NOT_SUPPORTED,
+    NVMLError,
+    call,
 )
-from exporter.collectors.gpu.nvml_probe.nvml import NVMLError, call
 from exporter.collectors.gpu.supervision.call_failures import MARK
 from exporter.model.label import clean_text
 
@@ -45,38 +18,38 @@ UNKNOWN_ERROR = "unknown_error"
 """Fatal only where every GPU reports the value: of a fan, a board that works may say it."""
 
 REASONS = {
-    NVML_ERROR_UNINITIALIZED: "uninitialized",
-    NVML_ERROR_INVALID_ARGUMENT: "invalid_argument",
-    NVML_ERROR_NOT_SUPPORTED: UNSUPPORTED,
-    NVML_ERROR_NO_PERMISSION: "no_permission",
-    NVML_ERROR_NOT_FOUND: "not_found",
-    NVML_ERROR_INSUFFICIENT_SIZE: "insufficient_size",
-    NVML_ERROR_INSUFFICIENT_POWER: "insufficient_power",
-    NVML_ERROR_DRIVER_NOT_LOADED: "driver_not_loaded",
-    NVML_ERROR_TIMEOUT: "timeout",
-    NVML_ERROR_IRQ_ISSUE: "irq_issue",
-    NVML_ERROR_LIBRARY_NOT_FOUND: "no_library",
-    NVML_ERROR_FUNCTION_NOT_FOUND: "old_driver",
-    NVML_ERROR_CORRUPTED_INFOROM: "corrupted_inforom",
-    NVML_ERROR_GPU_IS_LOST: "gpu_lost",
-    NVML_ERROR_RESET_REQUIRED: "reset_required",
-    NVML_ERROR_OPERATING_SYSTEM: "blocked_by_system",
-    NVML_ERROR_LIB_RM_VERSION_MISMATCH: "version_mismatch",
-    NVML_ERROR_IN_USE: "in_use",
-    NVML_ERROR_MEMORY: "no_memory",
-    NVML_ERROR_NO_DATA: "no_data",
-    NVML_ERROR_VGPU_ECC_NOT_SUPPORTED: UNSUPPORTED,
-    NVML_ERROR_INSUFFICIENT_RESOURCES: "insufficient_resources",
-    NVML_ERROR_FREQ_NOT_SUPPORTED: UNSUPPORTED,
-    NVML_ERROR_ARGUMENT_VERSION_MISMATCH: "old_driver",
-    NVML_ERROR_DEPRECATED: "deprecated",
-    NVML_ERROR_NOT_READY: "not_ready",
-    NVML_ERROR_GPU_NOT_FOUND: "gpu_not_found",
-    NVML_ERROR_INVALID_STATE: "invalid_state",
+    1: "uninitialized",
+    2: "invalid_argument",
+    3: UNSUPPORTED,
+    4: "no_permission",
+    6: "not_found",
+    7: "insufficient_size",
+    8: "insufficient_power",
+    9: "driver_not_loaded",
+    10: "timeout",
+    11: "irq_issue",
+    12: "no_library",
+    13: "old_driver",
+    14: "corrupted_inforom",
+    15: "gpu_lost",
+    16: "reset_required",
+    17: "blocked_by_system",
+    18: "version_mismatch",
+    19: "in_use",
+    20: "no_memory",
+    21: "no_data",
+    22: UNSUPPORTED,  # ECC of a vGPU
+    23: "insufficient_resources",
+    24: UNSUPPORTED,  # this frequency
+    25: "old_driver",  # of a struct
+    26: "deprecated",
+    27: "not_ready",
+    28: "gpu_not_found",
+    29: "invalid_state",
     30: UNSUPPORTED,  # this kind of reset
-    NVML_ERROR_UNKNOWN: UNKNOWN_ERROR,
+    999: UNKNOWN_ERROR,
 }
-"""One word for each error code; docs/troubleshooting.md explains them."""
+"""One word for each error code (nvmlReturn_t); docs/troubleshooting.md explains them."""
 
 FATAL_FOR_GPU = {"gpu_lost", "reset_required", "irq_issue", "insufficient_power"}
 """Errors after which nothing more is asked of a GPU in this pass."""

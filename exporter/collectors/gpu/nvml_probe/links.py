@@ -10,26 +10,18 @@ from exporter.collectors.gpu.nvml_probe.card import (
     call_each,
     converted,
 )
-from exporter.collectors.gpu.nvml_probe.constants import (
-    NVML_ERROR_NOT_SUPPORTED,
-    NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL,
-    NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL,
-    NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_TOTAL,
-    NVML_FI_DEV_NVLINK_LINK_COUNT,
-    NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL,
-    NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL,
-)
 from exporter.collectors.gpu.nvml_probe.library import reason_of
-from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
+from exporter.collectors.gpu.nvml_probe.nvml import NVML_ERROR_NOT_SUPPORTED, NVMLError
 
 KIB = 1024
 MAX_LINKS = 36
+LINK_COUNT: FieldId = 91
 ERROR_SUMS: dict[str, FieldId] = {
-    "crc_flit": NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL,
-    "crc_data": NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL,
-    "replay": NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL,
-    "recovery": NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL,
-    "ecc_data": NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_TOTAL,
+    "crc_flit": 38,
+    "crc_data": 45,
+    "replay": 52,
+    "recovery": 59,
+    "ecc_data": 160,
 }
 """Sums over links that the driver makes, up to the fourth generation."""
 
@@ -65,8 +57,7 @@ def _link_count(card: NvmlDevice) -> int:
     """Read how many links the board has; raises NVMLError where it has none."""
 
     def count(card: NvmlDevice) -> int:
-        wanted: dict[str, FieldId] = {"links": NVML_FI_DEV_NVLINK_LINK_COUNT}
-        links = card.field_values("nvlink_count", wanted)["links"]
+        links = card.field_values("nvlink_count", {"links": LINK_COUNT})["links"]
         return MAX_LINKS if isinstance(links, Exception) else min(int(links), MAX_LINKS)
 
     links = card.once("nvlink_count", count)

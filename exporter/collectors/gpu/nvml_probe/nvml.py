@@ -10,19 +10,15 @@ from ctypes import byref, c_int, c_uint, c_ulonglong
 from typing import Any
 
 from exporter.collectors.gpu.nvml_probe import structs
-from exporter.collectors.gpu.nvml_probe.constants import (
-    NVML_DEVICE_NAME_V2_BUFFER_SIZE,
-    NVML_DEVICE_PART_NUMBER_BUFFER_SIZE,
-    NVML_DEVICE_SERIAL_BUFFER_SIZE,
-    NVML_DEVICE_UUID_V2_BUFFER_SIZE,
-    NVML_DEVICE_VBIOS_VERSION_BUFFER_SIZE,
-    NVML_ERROR_FUNCTION_NOT_FOUND,
-    NVML_ERROR_INSUFFICIENT_SIZE,
-    NVML_ERROR_LIBRARY_NOT_FOUND,
-    NVML_ERROR_UNINITIALIZED,
-    NVML_SUCCESS,
-    NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE,
-)
+
+NVML_SUCCESS = 0
+NVML_ERROR_UNINITIALIZED = 1
+NVML_ERROR_NOT_SUPPORTED = 3
+NVML_ERROR_NOT_FOUND = 6
+NVML_ERROR_INSUFFICIENT_SIZE = 7
+NVML_ERROR_LIBRARY_NOT_FOUND = 12
+NVML_ERROR_FUNCTION_NOT_FOUND = 13
+NVML_ERROR_NO_DATA = 21
 
 LIBRARY = "libnvidia-ml.so.1"
 NO_LIBRARY = "NVML Shared Library Not Found"
@@ -204,14 +200,15 @@ _TWO_NUMBERS = """
     nvmlDeviceGetGspFirmwareMode nvmlDeviceGetJpgUtilization nvmlDeviceGetMigMode
     nvmlDeviceGetOfaUtilization nvmlDeviceGetPowerManagementLimitConstraints
 """
-_TEXTS = {
-    "nvmlDeviceGetBoardPartNumber": NVML_DEVICE_PART_NUMBER_BUFFER_SIZE,
-    "nvmlDeviceGetName": NVML_DEVICE_NAME_V2_BUFFER_SIZE,
-    "nvmlDeviceGetSerial": NVML_DEVICE_SERIAL_BUFFER_SIZE,
-    "nvmlDeviceGetUUID": NVML_DEVICE_UUID_V2_BUFFER_SIZE,
-    "nvmlDeviceGetVbiosVersion": NVML_DEVICE_VBIOS_VERSION_BUFFER_SIZE,
-    "nvmlSystemGetDriverVersion": NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE,
+TEXTS = {
+    "nvmlDeviceGetBoardPartNumber": 80,
+    "nvmlDeviceGetName": 96,
+    "nvmlDeviceGetSerial": 30,
+    "nvmlDeviceGetUUID": 96,
+    "nvmlDeviceGetVbiosVersion": 32,
+    "nvmlSystemGetDriverVersion": 80,
 }
+"""Functions that write a text, and the bytes that nvml.h gives it."""
 _NOTHING_WRITTEN = """
     nvmlDeviceGetGpuFabricInfo nvmlDeviceGetGpuFabricInfoV nvmlDeviceGetSramEccErrorStatus
     nvmlDeviceGetPlatformInfo
@@ -240,7 +237,7 @@ def _declared() -> Iterator[tuple[str, Function]]:
     for number, names in _ONE_NUMBER.items():
         yield from ((name, _writes(name, number)) for name in names.split())
     yield from ((name, _writes_numbers(name, c_uint, c_uint)) for name in _TWO_NUMBERS.split())
-    yield from ((name, _text(name, size)) for name, size in _TEXTS.items())
+    yield from ((name, _text(name, size)) for name, size in TEXTS.items())
     yield from ((name, _does(name)) for name in _NOTHING_WRITTEN.split())
     yield from ((name, _writes(name, struct)) for name, struct in _STRUCTS.items())
     for kind in ("Compute", "Graphics", "MPSCompute"):

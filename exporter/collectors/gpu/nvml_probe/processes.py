@@ -5,9 +5,13 @@ from typing import Any
 
 from exporter.clock import wall_now
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
-from exporter.collectors.gpu.nvml_probe.constants import NVML_ERROR_NOT_FOUND, NVML_SUCCESS
 from exporter.collectors.gpu.nvml_probe.library import reason_of
-from exporter.collectors.gpu.nvml_probe.nvml import PROCESS_VERSIONS, NVMLError
+from exporter.collectors.gpu.nvml_probe.nvml import (
+    NVML_ERROR_NOT_FOUND,
+    NVML_SUCCESS,
+    PROCESS_VERSIONS,
+    NVMLError,
+)
 
 LISTS = tuple(
     (kind, tuple(f"nvmlDeviceGet{name}RunningProcesses{version}" for version in PROCESS_VERSIONS))

@@ -8,13 +8,12 @@ from contextlib import suppress
 from typing import Any
 
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, available_values, converted, finite
-from exporter.collectors.gpu.nvml_probe.constants import (
-    NVML_ERROR_NOT_SUPPORTED,
-    NVML_GPM_METRICS_GET_VERSION,
-    NVML_SUCCESS,
-)
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS
-from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
+from exporter.collectors.gpu.nvml_probe.nvml import (
+    NVML_ERROR_NOT_SUPPORTED,
+    NVML_SUCCESS,
+    NVMLError,
+)
 from exporter.collectors.gpu.nvml_probe.structs import c_nvmlGpmMetricsGet_t
 
 PERCENT = 100
@@ -77,7 +76,6 @@ def _is_supported(card: NvmlDevice) -> bool:
 def _reported_between(card: NvmlDevice, before: Any, now: Any) -> dict[str, Any]:
     numbers = [*UNITS.values(), *(n for kinds in TRAFFIC.values() for n in kinds.values())]
     wanted = c_nvmlGpmMetricsGet_t()
-    wanted.version = NVML_GPM_METRICS_GET_VERSION
     wanted.numMetrics = len(numbers)
     wanted.sample1, wanted.sample2 = before, now
     for place, number in enumerate(numbers):

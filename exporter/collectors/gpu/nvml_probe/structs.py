@@ -15,11 +15,6 @@ from ctypes import (
     c_ushort,
 )
 
-from exporter.collectors.gpu.nvml_probe.constants import (
-    NVML_GPM_METRIC_MAX,
-    NVML_GPU_FABRIC_UUID_LEN,
-)
-
 
 class _Opaque(ctypes.Structure):
     """What a handle points to: known to the library only."""
@@ -196,12 +191,13 @@ class c_nvmlGpmMetric_t(Struct):
 
 
 class c_nvmlGpmMetricsGet_t(Struct):
+    VERSION = 1
     _fields_ = (
         ("version", c_uint),
         ("numMetrics", c_uint),
         ("sample1", Handle),
         ("sample2", Handle),
-        ("metrics", c_nvmlGpmMetric_t * NVML_GPM_METRIC_MAX),
+        ("metrics", c_nvmlGpmMetric_t * 477),
     )
 
 
@@ -212,7 +208,7 @@ class c_nvmlGpmSupport_t(Struct):
 
 class c_nvmlGpuFabricInfo_t(Struct):
     _fields_ = (
-        ("clusterUuid", c_ubyte * NVML_GPU_FABRIC_UUID_LEN),
+        ("clusterUuid", c_ubyte * 16),
         ("status", c_uint),
         ("cliqueId", c_uint),
         ("state", c_uint),

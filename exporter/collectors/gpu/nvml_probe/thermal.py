@@ -3,25 +3,11 @@
 from typing import Any
 
 from exporter.collectors.gpu.nvml_probe.card import FieldId, NvmlDevice, available_values, call_each
-from exporter.collectors.gpu.nvml_probe.constants import (
-    NVML_FI_DEV_MEMORY_TEMP,
-    NVML_TEMPERATURE_GPU,
-    NVML_TEMPERATURE_THRESHOLD_GPS_CURR,
-    NVML_TEMPERATURE_THRESHOLD_GPU_MAX,
-    NVML_TEMPERATURE_THRESHOLD_MEM_MAX,
-    NVML_TEMPERATURE_THRESHOLD_SHUTDOWN,
-    NVML_TEMPERATURE_THRESHOLD_SLOWDOWN,
-)
 from exporter.collectors.gpu.nvml_probe.library import reason_of
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 
-THRESHOLDS = {
-    "shutdown": NVML_TEMPERATURE_THRESHOLD_SHUTDOWN,
-    "slowdown": NVML_TEMPERATURE_THRESHOLD_SLOWDOWN,
-    "max_operating": NVML_TEMPERATURE_THRESHOLD_GPU_MAX,
-    "memory_max": NVML_TEMPERATURE_THRESHOLD_MEM_MAX,
-    "target": NVML_TEMPERATURE_THRESHOLD_GPS_CURR,
-}
+GPU_SENSOR = 0
+THRESHOLDS = {"shutdown": 0, "slowdown": 1, "max_operating": 3, "memory_max": 2, "target": 7}
 MARGIN_THRESHOLDS: dict[str, FieldId] = {
     "shutdown": 193,
     "slowdown": 194,
@@ -30,19 +16,19 @@ MARGIN_THRESHOLDS: dict[str, FieldId] = {
 }
 """NVML_FI_DEV_TEMPERATURE_*_TLIMIT: margins, relative to T.Limit, at which the board acts."""
 
+MEMORY_TEMPERATURE: FieldId = 82
 MAX_FANS = 16
 
 
 def temperature(card: NvmlDevice) -> int:
     """Read celsius of the GPU sensor, by the newer call where the driver knows it."""
     names = ("nvmlDeviceGetTemperatureV1", "nvmlDeviceGetTemperature")
-    return int(card.ask_newest(names, NVML_TEMPERATURE_GPU))
+    return int(card.ask_newest(names, GPU_SENSOR))
 
 
 def memory_temperature(card: NvmlDevice) -> Any:
     """Read celsius of the memory, on boards with a sensor there."""
-    wanted = {"memory": NVML_FI_DEV_MEMORY_TEMP}
-    return card.field_values("memory_temperature", wanted)["memory"]
+    return card.field_values("memory_temperature", {"memory": MEMORY_TEMPERATURE})["memory"]
 
 
 def margin(card: NvmlDevice) -> int:

@@ -13,11 +13,12 @@ import pytest
 
 from exporter.collectors.gpu import fabric
 from exporter.collectors.gpu.nvml_probe import (
+    card,
     clocks,
-    constants,
     ecc,
     events,
     identity,
+    library,
     links,
     nvml,
     profiling,
@@ -26,7 +27,7 @@ from exporter.collectors.gpu.nvml_probe import (
 )
 
 PROBE = Path(nvml.__file__).parent
-CONSTANTS = {name: value for name, value in vars(constants).items() if name.isupper()}
+CODES = {name: value for name, value in vars(nvml).items() if name.startswith("NVML_")}
 STRUCTS = {
     name: struct
     for name, struct in vars(structs).items()
@@ -41,7 +42,49 @@ SYMBOLS = {
 """Functions that nvidia-ml-py has inside another one."""
 
 
-TABLES: tuple[tuple[str, Mapping[str, Any], str], ...] = (
+TABLES: tuple[tuple[str, Mapping[Any, Any], str], ...] = (
+    (
+        "NVML_ERROR_{}",
+        dict(zip(library.REASONS, library.REASONS, strict=True)),
+        (
+            "UNINITIALIZED INVALID_ARGUMENT NOT_SUPPORTED NO_PERMISSION NOT_FOUND INSUFFICIENT_SIZE"
+            " INSUFFICIENT_POWER DRIVER_NOT_LOADED TIMEOUT IRQ_ISSUE LIBRARY_NOT_FOUND"
+            " FUNCTION_NOT_FOUND CORRUPTED_INFOROM GPU_IS_LOST RESET_REQUIRED OPERATING_SYSTEM"
+            " LIB_RM_VERSION_MISMATCH IN_USE MEMORY NO_DATA VGPU_ECC_NOT_SUPPORTED"
+            " INSUFFICIENT_RESOURCES FREQ_NOT_SUPPORTED ARGUMENT_VERSION_MISMATCH DEPRECATED"
+            " NOT_READY GPU_NOT_FOUND INVALID_STATE RESET_TYPE_NOT_SUPPORTED UNKNOWN"
+        ),
+    ),
+    (
+        "NVML_VALUE_TYPE_{}",
+        {name: number for number, name in enumerate(card.VALUES)},
+        (
+            "DOUBLE UNSIGNED_INT UNSIGNED_LONG UNSIGNED_LONG_LONG SIGNED_LONG_LONG SIGNED_INT"
+            " UNSIGNED_SHORT"
+        ),
+    ),
+    (
+        "NVML_{}_BUFFER_SIZE",
+        nvml.TEXTS,
+        (
+            "DEVICE_PART_NUMBER DEVICE_NAME_V2 DEVICE_SERIAL DEVICE_UUID_V2 DEVICE_VBIOS_VERSION"
+            " SYSTEM_DRIVER_VERSION"
+        ),
+    ),
+    ("NVML_CLOCK_{}", clocks.CLOCKS, "GRAPHICS SM MEM VIDEO"),
+    ("NVML_FI_DEV_PERF_POLICY_{}", clocks.THROTTLE_TIMES, "POWER SYNC_BOOST"),
+    (
+        "NVML_TEMPERATURE_THRESHOLD_{}",
+        thermal.THRESHOLDS,
+        "SHUTDOWN SLOWDOWN GPU_MAX MEM_MAX GPS_CURR",
+    ),
+    ("NVML_FI_DEV_ECC_{}_TOTAL", ecc.TOTALS, "SBE_VOL DBE_VOL SBE_AGG DBE_AGG"),
+    ("NVML_FI_DEV_RETIRED_{}", ecc.RETIRED_PAGES, "SBE DBE"),
+    (
+        "NVML_FI_DEV_NVLINK_{}_ERROR_COUNT_TOTAL",
+        links.ERROR_SUMS,
+        "CRC_FLIT CRC_DATA REPLAY RECOVERY ECC_DATA",
+    ),
     ("NVML_{}_ECC", ecc.COUNTERS, "VOLATILE AGGREGATE"),
     ("NVML_MEMORY_ERROR_TYPE_{}", ecc.ERROR_TYPES, "CORRECTED UNCORRECTED"),
     (
@@ -82,7 +125,11 @@ TABLES: tuple[tuple[str, Mapping[str, Any], str], ...] = (
 
 LITERALS = {
     "nvmlEventTypeXidCriticalError": events.XID,
-    "NVML_ERROR_RESET_TYPE_NOT_SUPPORTED": 30,
+    "NVML_FI_DEV_MEMORY_TEMP": thermal.MEMORY_TEMPERATURE,
+    "NVML_FI_DEV_NVLINK_LINK_COUNT": links.LINK_COUNT,
+    "NVML_FI_DEV_POWER_AVERAGE": 185,
+    "NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION": 83,
+    "NVML_TEMPERATURE_GPU": thermal.GPU_SENSOR,
     "NVML_FI_DEV_GET_GPU_RECOVERY_ACTION": ecc.RECOVERY_ACTION,
     "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX": 138,
     "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX": 139,
@@ -104,7 +151,7 @@ def test_each_number_is_that_of_nvidia() -> None:
         f"NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_{name.upper()}": number
         for number, (name, _) in fabric.MISCONFIGURATIONS.items()
     }
-    ours = CONSTANTS | LITERALS | architectures | misconfigurations
+    ours = CODES | LITERALS | architectures | misconfigurations
     assert {name: getattr(pynvml, name) for name in ours} == ours
 
 
@@ -158,7 +205,7 @@ def test_every_function_that_is_asked_for_is_declared() -> None:
     asked = {
         name
         for path in PROBE.glob("*.py")
-        if path.name not in ("nvml.py", "structs.py", "constants.py")
+        if path.name not in ("nvml.py", "structs.py")
         for name in re.findall(r'"(nvml[A-Z]\w+)"', path.read_text("utf-8"))
     }
     assert asked - nvml.FUNCTIONS.keys() == set()
@@ -175,7 +222,7 @@ class _Noting:
     def __getattr__(self, symbol: str) -> Any:
         def function(*arguments: object) -> int:
             self.calls.append((symbol, len(arguments)))
-            return constants.NVML_SUCCESS
+            return nvml.NVML_SUCCESS
 
         return function
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors.gpu.nvml_probe.constants import NVML_ERROR_NOT_FOUND
-from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
+from exporter.collectors.gpu.nvml_probe.nvml import NVML_ERROR_NOT_FOUND, NVMLError
 from exporter.collectors.gpu.nvml_probe.processes import GpuProcessReader
 from tests.collectors.gpu.nvml_probe.probe_process import ProbeProcess, read_gpus
 from tests.fakes.native import build_nvml
