@@ -148,7 +148,7 @@ def test_running_loads_nothing_that_only_others_need() -> None:
         "exporter.otlp",
         "exporter.outgoing",
         "exporter.commands.demo",
-        "exporter.reports.explain",
+        "exporter.faults.explain",
         "exporter.reports.status",
         "exporter.web.fault_routes",
         "logging.handlers",

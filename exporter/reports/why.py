@@ -5,9 +5,9 @@ from typing import Any
 
 from exporter.clock import rfc3339
 from exporter.collectors.exporter.incidents import incidents_of
+from exporter.faults.explain import GraphStep, Place, Wanted, explain
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault, Subject
-from exporter.reports.explain import GraphStep, Place, Wanted, explain
 from exporter.reports.faults import fault_document, incident_documents, subject_document
 from exporter.reports.incidents import entity_name
 

@@ -7,11 +7,11 @@ from itertools import chain
 from typing import Any
 
 from exporter.durations import ALLOWED, parse_duration, parse_moment
+from exporter.faults.explain import NoSuchSubject, Wanted
 from exporter.faults.replay.snapshots import RecordingFormat
 from exporter.faults.values import did_you_mean
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
-from exporter.reports.explain import NoSuchSubject, Wanted
 from exporter.reports.faults import faults_document, history_document
 from exporter.reports.incidents import place_of
 from exporter.reports.text.faults import faults_text

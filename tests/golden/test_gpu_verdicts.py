@@ -10,8 +10,8 @@ import pytest
 from exporter.collectors.everything import KINDS, rule_book
 from exporter.exposition.render import Format
 from exporter.faults.engine import RuleEngine
+from exporter.faults.explain import Wanted
 from exporter.model.snapshot import Snapshot
-from exporter.reports.explain import Wanted
 from exporter.reports.why import why_document
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.golden.node_under_test import NodeUnderTest

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from exporter.faults.explain import LED_BACK, NO_WAY, Wanted
 from exporter.model.verdict import Conclusions, Edge, Subject
-from exporter.reports.explain import LED_BACK, NO_WAY, Wanted
 from exporter.reports.text.why import why_text
 from exporter.reports.why import WORDS, WORDS_BACK, why_document
 from tests.faults.conclusions import CONCLUSIONS, DISK, GPU, NODE, PROCESS, fault
