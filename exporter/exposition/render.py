@@ -7,9 +7,11 @@ https://prometheus.io/docs/specs/om/open_metrics_spec/
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import lru_cache
+from itertools import chain
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -20,6 +22,7 @@ from exporter.record import dataclass
 MAX_FAMILY_SERIES = 2000
 SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
 """The suffix of a sample's name that OpenMetrics removes for the name of the family."""
+TO_ESCAPE = re.compile(r'[\\"\n]')
 EXPONENT_FROM = 1e6
 """Bounds of buckets from here on have an exponent, as in Go."""
 
@@ -89,17 +92,17 @@ def render(
 
 def _block(family: Family, samples: list[Sample], opening: str) -> Block:
     kept, size, surplus = distinct(samples)
-    lines = (_line(family, opening, values, number) for values, number in kept.items())
+    if TO_ESCAPE.search("".join(chain.from_iterable(kept))):  # looked for once, as it is rare
+        kept = {(*map(_escaped, values),): number for values, number in kept.items()}
+    labels = opening.replace("%", "%%") + "".join(f',{name}="%s"' for name in family.labels)
+    line = f"{family.name}{labels}}} %s\n"
+    lines = [
+        "".join(_buckets(family.name, labels % values, number))
+        if isinstance(number, Histogram)
+        else line % (*values, _number(number))
+        for values, number in kept.items()
+    ]
     return Block(samples, "".join(lines), size, surplus)
-
-
-def _line(family: Family, opening: str, values: tuple[str, ...], number: float | Histogram) -> str:
-    """Return the line of a sample; the lines of a histogram."""
-    pairs = zip(family.labels, values, strict=True)
-    labels = opening + "".join(f',{name}="{_escaped(value)}"' for name, value in pairs)
-    if isinstance(number, Histogram):
-        return "".join(_buckets(family.name, labels, number))
-    return f"{family.name}{labels}}} {_number(number)}\n"
 
 
 def distinct(
@@ -152,9 +155,7 @@ def _heading(name: str, help_text: str, kind: MetricType, form: Format) -> str:
 
 
 def _escaped(value: str) -> str:
-    if "\\" in value or '"' in value or "\n" in value:
-        return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-    return value
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 def _number(number: float) -> str:
