@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from exporter.collectors.kernel_log.record import Record, join_lines, parse_kmsg, parse_syslog
+from exporter.collectors.kernel_log.record import Record, join_lines, parse_syslog
 from exporter.collectors.kernel_log.syslog import READ_ALL, SIZE_BUFFER, klogctl
 from tests.collectors.kernel_log.feeding import pipeline
 from tests.fakes.fixtures import built
@@ -104,15 +104,6 @@ def kinds(records: list[Record]) -> set[str]:
         taker.take(record)
     taker.settle()
     return set(taker.counters.kinds)
-
-
-def test_a_crash_under_a_driver_name_is_a_crash(crashes: Log) -> None:
-    """By /dev/kmsg, with harmless words and with those of an Xid."""
-    for log in (crashes, crashes.with_xids()):
-        records = [record for data in log.records if (record := parse_kmsg(data)) is not None]
-        assert len(records) == len(NAMES)
-        assert kinds(records) <= {"segfault"}
-    assert sum(data.count(XID) for data in crashes.with_xids().records) == 5
 
 
 def test_a_crash_is_a_crash_by_syslog_too(crashes: Log) -> None:

@@ -3,8 +3,8 @@
 import asyncio
 import errno
 import os
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from exporter.collectors.kernel_log.kmsg import TURN_RECORDS, KmsgFollower, Read
 from exporter.collectors.kernel_log.pipeline import Pipeline
 from exporter.collectors.kernel_log.syslog import MAX_RING_BYTES, READ_ALL, SyslogPoller, klogctl
 from tests.collectors.kernel_log.feeding import BOOTTIME, kmsg, pipeline
-from tests.fakes.virtual_time import be_busy, run_virtually
+from tests.fakes.virtual_time import be_busy, in_virtual_scene, in_virtual_time
 
 T = TypeVar("T")
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
@@ -28,13 +28,14 @@ class Device:
         self.records: list[bytes | OSError] = []
         self.at_end: bytes | OSError = BlockingIOError()
         self.turns: list[float] = []
-        self.cost_secs = 0.0
+        self.cost_secs = self.work_secs = 0.0
         self.is_restless = True
         self.pipeline: Pipeline = pipeline()
+        self._asked = 0
         self._reading, self._writing = os.pipe()
         os.write(self._writing, b"x")
         self.follower = KmsgFollower(
-            self._reading, self.pipeline, self._changed, self._read, lambda: 0.0
+            self._reading, self.pipeline, self._changed, self._read, self._worked
         )
 
     @property
@@ -66,21 +67,26 @@ class Device:
             raise answer
         return answer
 
+    def _worked(self) -> float:
+        """Processor time, asked before and after each turn: it rises by `work_secs` with each."""
+        self._asked += 1
+        return self._asked // 2 * self.work_secs
+
     def _changed(self) -> None:
         self.turns.append(asyncio.get_running_loop().time())
 
 
-def following(story: Callable[[Device], Awaitable[None]]) -> Callable[[], None]:
-    """Make a test that plays the story with a device, in virtual time."""
+@asynccontextmanager
+async def _device() -> AsyncIterator[Device]:
+    device = Device()
+    try:
+        yield device
+    finally:
+        device.close()
 
-    async def play() -> None:
-        device = Device()
-        try:
-            await story(device)
-        finally:
-            device.close()
 
-    return lambda: run_virtually(play())
+following = in_virtual_scene(_device)
+"""Lets a test be played with a device, in virtual time."""
 
 
 def gaps(moments: list[float]) -> list[float]:
@@ -99,16 +105,15 @@ async def test_a_log_that_drips_is_read_twenty_times_a_second_at_most(device: De
 @pytest.mark.parametrize(
     ("at_end", "pause"), [(b"", 0.25), (OSError(errno.EIO, "broken"), 5.0)], ids=["end", "broken"]
 )
-def test_a_device_that_gives_nothing_is_tried_again(at_end: bytes | OSError, pause: float) -> None:
+@following
+async def test_a_device_that_gives_nothing_is_tried_again(
+    device: Device, at_end: bytes | OSError, pause: float
+) -> None:
     """A pipe without writers soon, a broken device seldom."""
-
-    async def story(device: Device) -> None:
-        device.at_end = at_end
-        device.follower.watch()
-        await asyncio.sleep(20)
-        assert set(gaps(device.turns)) == {pause}
-
-    following(story)()
+    device.at_end = at_end
+    device.follower.watch()
+    await asyncio.sleep(20)
+    assert set(gaps(device.turns)) == {pause}
 
 
 @following
@@ -171,6 +176,22 @@ async def test_a_flood_is_read_in_time(device: Device) -> None:
     assert device.pipeline.counters.lost == 0
 
 
+@pytest.mark.parametrize(
+    ("work_secs", "least", "most"), [(0.010, 0.039, 0.06), (1.0, 0.24, 0.26)], ids=["quick", "slow"]
+)
+@following
+async def test_a_flood_takes_a_fifth_of_a_core_and_no_long_pause(
+    device: Device, work_secs: float, least: float, most: float
+) -> None:
+    """A turn of 10 ms is followed by 40 ms of rest; a long rest would lose what is overwritten."""
+    device.at_end = kmsg("noise")
+    device.work_secs = work_secs
+    device.follower.watch()
+    await asyncio.sleep(2)
+    assert least <= min(gaps(device.turns))
+    assert max(gaps(device.turns)) <= most
+
+
 def test_a_device_that_only_overruns_is_left_alone_again() -> None:
     """Reading ahead ends, whatever the device raises."""
     ahead = ReadAhead(_overrun)
@@ -211,20 +232,17 @@ async def test_a_message_waits_a_fifth_of_a_second_for_its_last_line(device: Dev
 
 
 @pytest.mark.parametrize("holding", [True, False])
-def test_nothing_happens_after_the_end(holding: bool) -> None:  # noqa: FBT001 - a column of the table
+@following
+async def test_nothing_happens_after_the_end(device: Device, *, holding: bool) -> None:
     """The device is closed, and no turn comes any more."""
-
-    async def story(device: Device) -> None:
-        device.records = [kmsg(DECISION)] if holding else []
-        device.follower.watch()
-        await asyncio.sleep(0.01)
-        turns = len(device.turns)
-        device.follower.close()
-        assert device.is_closed
-        await asyncio.sleep(60)
-        assert len(device.turns) == turns
-
-    following(story)()
+    device.records = [kmsg(DECISION)] if holding else []
+    device.follower.watch()
+    await asyncio.sleep(0.01)
+    turns = len(device.turns)
+    device.follower.close()
+    assert device.is_closed
+    await asyncio.sleep(60)
+    assert len(device.turns) == turns
 
 
 @following
@@ -264,62 +282,53 @@ class Ring:
 
 
 @pytest.mark.parametrize(("cost", "gap"), [(0.0, 1.0), (0.001, 1.001), (0.1, 20.1)])
-def test_a_ring_is_polled_once_a_second_and_for_half_a_percent_of_the_time(
+@in_virtual_time
+async def test_a_ring_is_polled_once_a_second_and_for_half_a_percent_of_the_time(
     cost: float, gap: float
 ) -> None:
     """Copying a large ring takes the kernel a while: then it is asked more seldom."""
-
-    async def story() -> None:
-        ring = Ring()
-        ring.cost_secs = cost
-        await ring.poller.replay()
-        ring.poller.watch()
-        await asyncio.sleep(70)
-        assert round(ring.looks[1] - ring.looks[0], 6) == 1.0 + cost
-        assert set(gaps(ring.looks[1:])) == {gap}
-        ring.poller.close()
-        looks = len(ring.looks)
-        await asyncio.sleep(70)
-        assert len(ring.looks) == looks
-
-    run_virtually(story())
+    ring = Ring()
+    ring.cost_secs = cost
+    await ring.poller.replay()
+    ring.poller.watch()
+    await asyncio.sleep(70)
+    assert round(ring.looks[1] - ring.looks[0], 6) == 1.0 + cost
+    assert set(gaps(ring.looks[1:])) == {gap}
+    ring.poller.close()
+    looks = len(ring.looks)
+    await asyncio.sleep(70)
+    assert len(ring.looks) == looks
 
 
-def test_what_appears_in_a_ring_tells_the_time_too() -> None:
+@in_virtual_time
+async def test_what_appears_in_a_ring_tells_the_time_too() -> None:
     """Its stamps stand still in suspension, as those of the device do."""
-
-    async def story() -> None:
-        ring = Ring()
-        ring.text = b""
-        await ring.poller.replay()
-        ring.text = f"<4>[  100.000000] {XID}\n".encode()
-        ring.poller.watch()
-        await asyncio.sleep(1.5)
-        ring.poller.close()
-        (event,) = ring.pipeline.counters.ring.events()
-        assert event.boottime == BOOTTIME
-
-    run_virtually(story())
+    ring = Ring()
+    ring.text = b""
+    await ring.poller.replay()
+    ring.text = f"<4>[  100.000000] {XID}\n".encode()
+    ring.poller.watch()
+    await asyncio.sleep(1.5)
+    ring.poller.close()
+    (event,) = ring.pipeline.counters.ring.events()
+    assert event.boottime == BOOTTIME
 
 
-def test_a_ring_that_cannot_be_read_any_more_says_so_until_it_can() -> None:
+@in_virtual_time
+async def test_a_ring_that_cannot_be_read_any_more_says_so_until_it_can() -> None:
     """Each look is told of, whatever came of it."""
-
-    async def story() -> None:
-        ring = Ring()
-        await ring.poller.replay()
-        ring.poller.watch()
-        assert ring.poller.error is None
-        ring.failure = OSError(errno.EPERM, "not permitted")
-        await asyncio.sleep(1.5)
-        assert ring.poller.error == "syslog(2) cannot be read: not permitted"
-        ring.failure = None
-        await asyncio.sleep(1)
-        assert ring.poller.error is None
-        assert ring.changes == 2
-        ring.poller.close()
-
-    run_virtually(story())
+    ring = Ring()
+    await ring.poller.replay()
+    ring.poller.watch()
+    assert ring.poller.error is None
+    ring.failure = OSError(errno.EPERM, "not permitted")
+    await asyncio.sleep(1.5)
+    assert ring.poller.error == "syslog(2) cannot be read: not permitted"
+    ring.failure = None
+    await asyncio.sleep(1)
+    assert ring.poller.error is None
+    assert ring.changes == 2
+    ring.poller.close()
 
 
 def test_the_call_itself_fails_with_the_kernels_number() -> None:

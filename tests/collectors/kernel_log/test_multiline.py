@@ -104,6 +104,15 @@ def test_a_repetition_is_the_same_within_a_moment(
         assert not is_repeat(10.1 + within, **{name: "another"})
 
 
+def test_remembered_repeats_are_bounded() -> None:
+    """A log that never says the same twice costs room for so many messages, and the oldest go."""
+    repeats, row = Repeats(max_recent=5), match(Role.WHOLE, kind="fs_shutdown").row
+    first, *_, last = each = [Message(row, {"device": f"sd{n}"}, 1.0, ["x"]) for n in range(10)]
+    assert not any(map(repeats.is_repeat, each))
+    assert repeats.is_repeat(last)
+    assert not repeats.is_repeat(first)
+
+
 def test_an_xid_is_no_repetition_but_makes_one() -> None:
     """The driver says of a lost GPU by Xid 79 what it says in words too."""
     repeats = Repeats()

@@ -4,8 +4,10 @@ import asyncio
 import errno
 import json
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import pytest
@@ -19,7 +21,7 @@ from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.state import BOOT_ID
 from tests.collectors.kernel_log.feeding import BOOTTIME, WALL, kmsg
 from tests.fakes.source_context import call_now, source_context
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import in_virtual_scene
 
 T = TypeVar("T")
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
@@ -93,21 +95,18 @@ async def reading_of(source: KernelLogSource) -> KernelLog:
     return value
 
 
-def on_node(story: Callable[[Node], Awaitable[None]]) -> Callable[[Path], None]:
-    """Make a test that plays the story on a node, in virtual time."""
-
-    def test(tmp_path: Path) -> None:
-        node = Node(tmp_path)
-
-        async def play() -> None:
-            await story(node)
-
+@asynccontextmanager
+async def _node() -> AsyncIterator[Node]:
+    with TemporaryDirectory() as folder:
+        node = Node(Path(folder))
         try:
-            run_virtually(play())
+            yield node
         finally:
             node.close()
 
-    return test
+
+on_node = in_virtual_scene(_node)
+"""Lets a test be played on a node, in virtual time."""
 
 
 @on_node
@@ -234,18 +233,15 @@ async def test_where_neither_may_be_read_the_source_is_absent_with_a_reason(node
 
 
 @pytest.mark.parametrize("stand_in", ["/dev/null", "/dev"])
-def test_what_lies_in_place_of_the_device_is_not_the_kernel_log(
-    tmp_path: Path, stand_in: str
+@on_node
+async def test_what_lies_in_place_of_the_device_is_not_the_kernel_log(
+    node: Node, stand_in: str
 ) -> None:
     """Containers have /dev/null there: no log without events, but the second choice, or none."""
-
-    async def scenario(node: Node) -> None:
-        source = node.source(path=Path(stand_in))
-        with pytest.raises(SourceAbsent, match=rf"^no_permission: {stand_in} gave not_kmsg"):
-            await source.read()
-        await source.close()
-
-    on_node(scenario)(tmp_path)
+    source = node.source(path=Path(stand_in))
+    with pytest.raises(SourceAbsent, match=rf"^no_permission: {stand_in} gave not_kmsg"):
+        await source.read()
+    await source.close()
 
 
 @on_node
@@ -280,20 +276,17 @@ async def test_a_plain_file_can_be_followed_in_a_drill(node: Node) -> None:
     await source.close()
 
 
-def test_a_device_that_breaks_fails_the_source_and_may_recover(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+@on_node
+async def test_a_device_that_breaks_fails_the_source_and_may_recover(
+    node: Node, caplog: pytest.LogCaptureFixture
 ) -> None:
     """While reading fails the source has failed; it is tried again, seldom."""
-
-    async def scenario(node: Node) -> None:
-        source = node.source(path=Path("/proc/self/mem"))  # opens, and cannot be read
-        for _ in range(2):
-            with pytest.raises(SourceFailed, match="cannot be read"):
-                await source.read()
-            await asyncio.sleep(20)
-        await source.close()
-
-    on_node(scenario)(tmp_path)
+    source = node.source(path=Path("/proc/self/mem"))  # opens, and cannot be read
+    for _ in range(2):
+        with pytest.raises(SourceFailed, match="cannot be read"):
+            await source.read()
+        await asyncio.sleep(20)
+    await source.close()
     assert not caplog.records
 
 
@@ -359,24 +352,21 @@ WRONG: tuple[tuple[str, tuple[object, ...]], ...] = (
 @pytest.mark.parametrize(
     ("key", "value"), [(key, value) for key, values in WRONG for value in values]
 )
-def test_a_state_file_of_wrong_types_is_set_aside(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, key: str, value: object
+@on_node
+async def test_a_state_file_of_wrong_types_is_set_aside(
+    node: Node, caplog: pytest.LogCaptureFixture, key: str, value: object
 ) -> None:
     """The log is followed, nothing of it is shown, and one sentence says why."""
-
-    async def scenario(node: Node) -> None:
-        first = node.source(state_dir=tmp_path)
-        node.print(XID, 1)
-        await first.read()
-        await first.close()
-        file = tmp_path / "kernel_log.json"
-        file.write_text(json.dumps({**json.loads(file.read_text()), key: value}))
-        node.print(XID, 1)
-        second = node.source(state_dir=tmp_path)
-        assert (await reading_of(second)).kinds == (("xid", 1),)
-        await second.close()
-
-    on_node(scenario)(tmp_path)
-    assert (tmp_path / "kernel_log.json.bad").exists()
+    first = node.source(state_dir=node.folder)
+    node.print(XID, 1)
+    await first.read()
+    await first.close()
+    file = node.folder / "kernel_log.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), key: value}))
+    node.print(XID, 1)
+    second = node.source(state_dir=node.folder)
+    assert (await reading_of(second)).kinds == (("xid", 1),)
+    await second.close()
+    assert (node.folder / "kernel_log.json.bad").exists()
     said = [record for record in caplog.records if "was renamed" in record.message]
     assert len(said) == 1
