@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.fuse import StuckFiles
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.program import Program, wait_for
 
@@ -48,41 +47,6 @@ def _put(nvml: NvmlLibrary, library: Path) -> None:
     scratch = library.with_suffix(".new")
     shutil.copy(nvml.library_dir / library.name, scratch)
     scratch.replace(library)
-
-
-def test_it_ends_although_its_child_cannot_be_killed(
-    tmp_path: Path, nvml: NvmlLibrary, stuck_files: StuckFiles
-) -> None:
-    """With an NVML child asleep in the kernel it ends in time and well, and leaves that one."""
-    nvml.say(*CARDS, f"nvmlDeviceGetPowerUsage = hold {stuck_files.hang('driver')}")
-    changes = settings(tmp_path, timeout_secs=1)
-    with Program(tmp_path / "run", changes, environment=nvml.environment) as program:
-        program.page_with('reason="stuck"')
-        wait_for(lambda: program.value("hw_exporter_abandoned_children"), "the count")
-        assert program.value("hw_exporter_abandoned_children") == 1
-        code, secs = program.stop()
-        stuck_files.release("driver")
-    assert code == 0
-    assert secs < 2
-    assert "Traceback" not in program.log_file.read_text()
-
-
-def test_every_gpu_is_lost_and_comes_back(tmp_path: Path, nvml: NvmlLibrary) -> None:
-    """All are down, none is forgotten, the node goes on; then all are up again."""
-    nvml.say(*CARDS)
-    changes = settings(tmp_path, cache_ttl_secs=2.0, dynamic_ttl_secs=2.0)
-    with Program(tmp_path / "run", changes, environment=nvml.environment) as program:
-        program.page_with("hw_gpu_temperature_celsius")
-        nvml.say(*CARDS, "device.0.any = error 15", "device.1.any = error 15")
-        wait_for(lambda: _up(program) == [0, 0], "both to be down")
-        page = program.page_with('fault="gpu_lost"').text
-        wait_for(lambda: _count(program, "hw_gpu_temperature_celsius") == 0, "old values")
-        assert re.search(r"^hw_gpu_count\{.*\} 2$", page, re.MULTILINE)
-        assert "hw_memory_used_bytes" in program.first_page().text
-        assert program.get("/ready").status == 200
-        nvml.say(*CARDS)
-        wait_for(lambda: _up(program) == [1, 1], "both to be up")
-        assert _count(program, "hw_gpu_temperature_celsius") == 2
 
 
 def _up(program: Program) -> list[float]:

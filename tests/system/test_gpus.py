@@ -58,7 +58,7 @@ def test_thresholds_of_the_thermal_margin_are_shown_on_demand(
 
 
 def test_a_wedged_driver_costs_only_the_cards(node: GpuNode) -> None:
-    """Pages stay quick, the cards turn stale and leave in time, children do not pile up."""
+    """Pages stay quick, the cards turn stale and leave in time; the end is quick and whole."""
     with node.start(**SHORT) as program:
         program.page_with("hw_gpu_temperature_celsius")
         node.wedge()
@@ -72,9 +72,11 @@ def test_a_wedged_driver_costs_only_the_cards(node: GpuNode) -> None:
         _watch_until_gone(program)
         assert program.get("/node").document["memory_total_bytes"] > 0
         assert program.get("/ready").status == 200
+        children = wait_for(program.child_pids, "a child")
         code, secs = program.stop()
-    assert code == 0
-    assert secs < 2
+        assert (code, secs < 2) == (0, True)
+        wait_for(lambda: not any(map(_is_running, children)), "its children to end")
+    assert "Traceback" not in program.log_file.read_text()
 
 
 def _watch_until_gone(program: Program) -> None:
@@ -87,18 +89,6 @@ def _watch_until_gone(program: Program) -> None:
         return "hw_gpu_temperature_celsius{" not in page
 
     wait_for(look, "the cards to leave", 4 * TTL_SECS)
-
-
-def test_the_cards_come_back_with_the_driver(node: GpuNode) -> None:
-    """When the driver answers again, so do the cards, without a restart."""
-    with node.start(**SHORT) as program:
-        program.page_with("hw_gpu_temperature_celsius")
-        node.nvml.say("any = hang", capture=CAPTURE)
-        program.page_with('backend="nvidia-smi"')
-        node.nvml.say(capture=CAPTURE)
-        page = program.page_with('backend="nvml",reason="ok"').text
-        assert page.count("\nhw_gpu_temperature_celsius{") == 8
-        assert program.stop()[0] == 0
 
 
 def test_one_card_that_hangs_costs_itself_only(node: GpuNode) -> None:
@@ -183,19 +173,6 @@ def _only(pids: list[int]) -> int | None:
     return pids[0] if len(pids) == 1 else None  # a run of nvidia-smi may be beside it at the start
 
 
-def test_it_ends_in_time_while_everything_hangs(node: GpuNode) -> None:
-    """SIGTERM in the middle of a call that never returns: two seconds, exit code 0, no children."""
-    node.wedge()
-    with node.start(**SHORT) as program:
-        program.first_page()
-        children = wait_for(program.child_pids, "a child")
-        code, secs = program.stop()
-        assert code == 0
-        assert secs < 2
-        wait_for(lambda: not any(map(_is_running, children)), "its children to end")
-    assert "Traceback" not in program.log_file.read_text()
-
-
 def _is_running(pid: int) -> bool:
     try:
         status = Path(f"/proc/{pid}/stat").read_text()
@@ -273,6 +250,7 @@ def test_eight_equally_sick_gpus_are_one_incident(node: GpuNode) -> None:
         assert len(critical) == 1
         assert critical[0]["summary"].startswith("8 of 8 GPUs: ")
         assert critical[0]["affects"].startswith("GPU 0–7")
+        assert [root["hw_type"] for root in critical[0]["roots"]] == ["node"]
         for path in ("/status", "/", "/faults"):
             text = program.get(path, Accept="text/plain").text
             assert "8 of 8 GPUs: " in text, path

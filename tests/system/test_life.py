@@ -14,7 +14,7 @@ import pytest
 from bench.processes import family
 from tests.fakes.host_tree import cpu_node
 from tests.fakes.prometheus import free_port
-from tests.program import PATIENCE_SECS, ROOT, Program, exchange, value_of, wait_for
+from tests.program import PATIENCE_SECS, ROOT, Program, value_of, wait_for
 
 FAST: dict[str, dict[str, Any]] = {"metrics": {"collect_interval_secs": 0.1}}
 OK = 200
@@ -259,15 +259,6 @@ def test_few_descriptors_are_enough(tmp_path: Path) -> None:
 def _cpu_secs(program: Program) -> float:
     fields = Path(f"/proc/{program.process.pid}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
-
-
-def test_malformed_requests_fill_no_log(tmp_path: Path) -> None:
-    """Two hundred kinds of garbage later, the log has one line: where it listens."""
-    with Program(tmp_path) as program:
-        for number in range(200):
-            exchange(program.port, b"GET / HTTP/1.1\r\n%c: \x00\r\n\r\n" % (number % 256))
-        assert program.get("/health").status == 200
-        assert len(program.log_lines) == 1
 
 
 def test_a_hangup_during_the_start_ends_nothing(tmp_path: Path) -> None:

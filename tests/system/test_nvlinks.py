@@ -74,69 +74,6 @@ def test_a_link_that_is_down_since_the_start(node: GpuNode, broken: str, *, per_
         assert page.count("\nhw_gpu_nvlink_up{") == (LINKS if per_link else 0)
 
 
-def test_a_link_that_breaks_twice_fires_twice(node: GpuNode) -> None:
-    """Idle or in use: down is a fault, up is its end, and down again is a fault that began anew."""
-    with node.start() as program:
-        program.page_with('backend="nvml",reason="ok"')
-        began = []
-        for lines, links in (BROKEN["one_link"], BROKEN["all_of_a_busy_gpu"], BROKEN["one_link"]):
-            assert _down(program) == {}
-            node.nvml.say(*lines, capture=CAPTURE)
-            _wait_for(program, links)
-            began += [it["since"] for it in program.get("/faults").document["faults"]]
-            node.nvml.say(capture=CAPTURE)
-            wait_for(lambda: _down(program) == {}, "the end")
-        assert len(set(began)) == 3
-
-
-def test_the_same_on_all_gpus_is_one_incident(node: GpuNode) -> None:
-    """One text for the alert that names all GPUs, one card on the page; it ends with the links."""
-    lines, links = BROKEN["the_same_on_all"]
-    with node.start() as program:
-        program.page_with('backend="nvml",reason="ok"')
-        node.nvml.say(*lines, capture=CAPTURE)
-        _wait_for(program, links)
-        (incident,) = program.get("/faults").document["incidents"]
-        assert incident["summary"] == "8 of 8 GPUs: NVLinks are down: link 7"
-        assert incident["affects"].startswith("GPU 0–7")
-        assert [root["hw_type"] for root in incident["roots"]] == ["node"]
-        (told,) = re.findall(r"^hw_incident_info\{.*$", program.get("/metrics").text, re.MULTILINE)
-        assert f'fault="{RULE}",hw_type="node"' in told
-        node.nvml.say(capture=CAPTURE)
-        wait_for(lambda: _down(program) == {}, "the end")
-        assert program.get("/faults").document["incidents"] == []
-        assert "\nhw_incident_info{" not in program.get("/metrics").text
-
-
-PCIE_BOARD = ("name = NVIDIA A100 80GB PCIe", "fabric_state = error 3", "nvlink_links = 12")
-BRIDGES = {
-    "no_bridge": {},
-    "a_pair_with_one_of_three_bridges": {0: 4, 1: 4},
-    "two_pairs_with_different_bridges": {0: 12, 1: 12, 2: 4, 3: 4},
-}
-
-
-@pytest.mark.parametrize("bridges", BRIDGES)
-def test_links_without_a_bridge_are_no_fault(node: GpuNode, bridges: str) -> None:
-    """A board with connectors for bridges says its links are inactive where there is none."""
-    wired = [(gpu, link) for gpu, links in BRIDGES[bridges].items() for link in range(links)]
-    lines = [f"device.{gpu}.nvlink.{link}.state = 1" for gpu, link in wired]
-    node.nvml.say(*PCIE_BOARD, "nvlink.state = 0", *lines, capture=CAPTURE)
-    with node.start() as program:
-        program.page_with('backend="nvml",reason="ok"')
-        inactive = 8 * 12 - len(wired)
-        wait_for(lambda: _down_links(program) == inactive, f"{inactive} inactive links")
-        for _ in range(3):
-            _wait_for_a_reading(program)
-            document = program.get("/faults").document
-            assert (document["faults"], document["healthy"]) == ([], True)
-
-
-def _wait_for_a_reading(program: Program) -> None:
-    before = program.get("/status").document["collected_at"]
-    wait_for(lambda: program.get("/status").document["collected_at"] > before, "a collection")
-
-
 def _fatal(program: Program) -> list[bool]:
     """Whether each active fault of the link is a root; an inactive link beside it is none."""
     faults = program.get("/faults").document["faults"]

@@ -54,29 +54,3 @@ async def test_a_client_of_mps_has_its_quota(
             browser = await asyncio.to_thread(program.get, "/", Accept="text/html")
             assert "shared by mps" in browser.text
     assert client.poll() is None
-
-
-async def test_a_daemon_that_hangs_is_not_waited_for(
-    tmp_path: Path, nvml: NvmlLibrary, short_path: Path, client: "subprocess.Popen[bytes]"
-) -> None:
-    """Collections go on, nothing is missing but the limits, one child is tried and ended."""
-    async with MpsDaemon(short_path / "tmp/nvidia-mps", {"get_server_list": None}) as daemon:
-        with _start(tmp_path, nvml, short_path) as program:
-            page = await asyncio.to_thread(program.page_with, 'kind="mps"} 1')
-            assert "hw_gpu_workload_quota" not in page.text
-
-            def failed() -> bool:
-                sources = program.get("/node").document["sources"]
-                return "timeout" in sources["workloads"]["missing"].get("mps_limits", "")
-
-            for _ in range(100):
-                if await asyncio.to_thread(failed):
-                    break
-                await asyncio.sleep(0.1)
-            assert await asyncio.to_thread(failed)
-            page = await asyncio.to_thread(program.first_page)
-            assert 'hw_exporter_source_up{node="' in page.text
-            assert daemon.asked == ["get_server_list"]
-            code, _ = await asyncio.to_thread(program.stop)
-            assert code == 0
-    assert client.poll() is None

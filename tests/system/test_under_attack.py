@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from tests.attacks import (
     HALF,
@@ -53,22 +52,6 @@ def unharmed(program: Program) -> Iterator[None]:
     assert "Traceback" not in program.log_file.read_text()
     before = program.collections()
     wait_for(lambda: program.collections() > before, "another collection")
-
-
-def test_a_thousand_scrapes_by_fifty_clients(program: Program) -> None:
-    """Everybody gets a whole page that parses and holds values of one moment only."""
-
-    async def client() -> list[str]:
-        return [await scrape(program.port) for _ in range(20)]
-
-    async def scenario() -> list[list[str]]:
-        return await at_once(50, client)
-
-    pages = [page for each in asyncio.run(scenario()) for page in each]
-    assert len(pages) == 1000
-    for page in {page.partition("# HELP hw_exporter_build_info")[0] for page in pages}:
-        assert is_of_one_moment(page)
-    assert list(parse_text(pages[0]))
 
 
 def test_pages_are_never_torn(program: Program) -> None:

@@ -185,16 +185,6 @@ async def until(is_so: Callable[[], bool]) -> None:
     raise TimeoutError("it did not become so within 30 s")
 
 
-async def test_two_gpus_of_eight_that_hang(way: Asked) -> None:
-    """Both are found within one pass, and the other six are read in it."""
-    way.say(*EIGHT)
-    way.within(2.5)
-    await way.ask()
-    way.say(*EIGHT, "device.1.any = hang", "device.6.any = hang")
-    assert sorted(temperatures(await way.ask())) == [f"GPU-{n}" for n in (0, 2, 3, 4, 5, 7)]
-    assert sorted(way.quarantine.suspects) == [1, 6]
-
-
 async def test_a_call_that_hangs_on_every_gpu_is_no_fault_of_one(way: Asked) -> None:
     """The pass has failed, no GPU is blamed, and the next one asks all again."""
     cards = ("count = 4", *ANY)

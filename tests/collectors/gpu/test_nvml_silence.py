@@ -1,7 +1,7 @@
 """A library that says next to nothing: who the GPUs are, and no more."""
 
 import re
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -66,15 +66,3 @@ async def test_a_gpu_is_there_with_its_identity_alone(
     assert "gpu0.temperature_celsius" in reasons
     assert all(reasons.values())
     assert len(caplog.records) <= len(reasons)
-
-
-async def test_one_call_after_the_other_fails(nvml: NvmlLibrary, children: Children) -> None:
-    """The failure of one value of a card with all values costs that value and no other."""
-    nvml.say(capture="h100x8.scenario")
-    whole = (await _two_passes(nvml, children)).gpus[1]
-    nvml.say("device.1.temperature = error 3", capture="h100x8.scenario")
-    (_, gpu, *others) = (await _two_passes(nvml, children)).gpus
-    assert whole.temperature_celsius is not None
-    assert gpu.temperature_celsius is None
-    assert gpu.power_draw_watts == whole.power_draw_watts
-    assert replace(others[0], processes=None).temperature_celsius is not None

@@ -191,18 +191,6 @@ async def test_a_gpu_that_a_virtual_machine_has_is_not_shown(marker: Path, reaso
 
 
 @in_virtual_time
-async def test_values_stay_with_their_uuid_when_the_order_changes(marker: Path) -> None:
-    """A GPU is who its UUID says, whatever its index."""
-    swapped = Gpu(index=0, uuid="GPU-1", name="H100", temperature_celsius=71.0)
-    nvml = ScriptedBackend(answers(card(0, 40.0), card(1, 70.0)), answers(swapped))
-    node = Node(nvml, None, marker)
-    await node.read()
-    states = (await node.read_at(15)).states
-    by_uuid = {state.gpu.uuid: state.gpu.temperature_celsius for state in states}
-    assert by_uuid == {"GPU-0": 40.0, "GPU-1": 71.0}
-
-
-@in_virtual_time
 async def test_a_hanging_pass_delays_nobody_and_is_not_repeated(marker: Path) -> None:
     """Each read comes back within its patience; one pass runs; its end is published at once."""
     nvml = ScriptedBackend(answers(card(0)), answers(card(0, 60.0), after_secs=40))

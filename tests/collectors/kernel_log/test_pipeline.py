@@ -23,15 +23,6 @@ def test_an_event_has_its_own_time_type_and_evidence() -> None:
     assert (event.pid, event.raw) == (4711, XID)
 
 
-def test_a_record_written_by_a_program_is_refused_and_counted() -> None:
-    """Nobody can forge a fault: what has a facility other than the kernel's is not believed."""
-    taker = pipeline()
-    taker.take(record(XID, prefix=12))
-    assert taker.counters.ring.events() == ()
-    assert taker.counters.rejected == {"user_record": 1}
-    assert taker.counters.records == 1
-
-
 def test_for_drills_records_of_programs_are_believed() -> None:
     """With the switch on, the same record is an event."""
     taker = pipeline(accept_user_records=True)

@@ -54,9 +54,9 @@ class _Scene:
         self.acceptor.start()
         self.clients: list[socket.socket] = []
 
-    async def client(self, first: bytes = b"") -> socket.socket:
-        """One more, that has sent this much."""
-        sock = socket.create_connection(self._address)
+    async def client(self, first: bytes = b"", host: str = "127.0.0.1") -> socket.socket:
+        """One more, that has sent this much from this address."""
+        sock = socket.create_connection(self._address, source_address=(host, 0))
         sock.setblocking(False)  # noqa: FBT003 - the socket's own signature
         sock.sendall(first)
         self.clients.append(sock)
@@ -81,15 +81,17 @@ async def _is_closed(sock: socket.socket) -> bool:
 
 
 async def test_as_many_wait_as_there_is_room_for() -> None:
-    """One more than that closes the oldest, and it is counted as one that found all full."""
-    scene = _Scene(Bounds(2, 60.0))
+    """One more closes the oldest of the greediest address, counted as one that found all full."""
+    scene = _Scene(Bounds(3, 60.0))
+    other = await scene.client(b"GET", "127.0.0.9")
     first, second = await scene.client(), await scene.client(b"GET")
-    await until(lambda: len(scene.acceptor) == 2)
+    await until(lambda: len(scene.acceptor) == 3)
     assert scene.server.closed == []
     third = await scene.client()
     await until(lambda: scene.server.closed == [True])
-    assert len(scene.acceptor) == 2
-    assert [await _is_closed(sock) for sock in (first, second, third)] == [True, False, False]
+    assert len(scene.acceptor) == 3
+    waiting = (other, first, second, third)
+    assert [await _is_closed(sock) for sock in waiting] == [False, True, False, False]
     scene.close()
 
 

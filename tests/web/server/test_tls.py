@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from exporter.blocking import DaemonThreads
-from exporter.config.server import AuthConfig, ServerConfig, TlsConfig
+from exporter.config.server import ServerConfig, TlsConfig
 from exporter.web.server.admission import Limits
 from exporter.web.server.guard import GuardedServer
 from exporter.web.server.security import Security
@@ -113,22 +113,6 @@ async def test_a_renewed_certificate_is_shown_without_a_restart(tmp_path: Path) 
         second.sign("server")
         await running.security.refresh()
         assert await running.get("/", _trusting(second)) == 200
-
-
-async def test_passwords_are_asked_for_inside_tls(tmp_path: Path) -> None:
-    """Encryption and login work together; the wrong and the missing login are 401."""
-    authority = Authority(tmp_path)
-    token = tmp_path / "token"
-    token.write_text("correct-horse-battery")
-    config = replace(
-        _server(authority.sign("server")), auth=AuthConfig(bearer_token_file=str(token))
-    )
-    async with _running(config) as running:
-        context = _trusting(authority)
-        assert await running.get("/", context, Authorization="Bearer correct-horse-battery") == 200
-        assert await running.get("/", context, Authorization="Bearer wrong-horse-battery") == 401
-        assert await running.get("/none", context) == 401
-        assert await running.get("/healthz", context) == 200
 
 
 async def _closes(port: int, words: bytes) -> bool:
