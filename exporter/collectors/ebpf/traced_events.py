@@ -22,7 +22,6 @@ from exporter.collectors.ebpf.trace_loop import TraceLoop, require_tracing
 from exporter.collectors.ebpf.tracer import Script, Tracing, Trial
 from exporter.collectors.ebpf.values import TracedEvents
 from exporter.collectors.workloads.attribution import ProcessTable, workload_of
-from exporter.collectors.workloads.cgroup import NOBODY
 from exporter.collectors.workloads.cgroup_ids import CgroupPaths
 from exporter.collectors.workloads.kubelet import KubeletDevices
 from exporter.collectors.workloads.processes import ProcessFacts, ProcessReader
@@ -30,6 +29,7 @@ from exporter.collectors.workloads.redaction import Redaction
 from exporter.collectors.workloads.source import NodeFiles
 from exporter.model.label import clean_text
 from exporter.model.reading import Missing, Reading
+from exporter.reading.cgroup import NOBODY
 from exporter.reading.context import SourceContext
 from exporter.reading.device_filter import shown
 from exporter.reading.files import read_text

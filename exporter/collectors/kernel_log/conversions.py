@@ -8,7 +8,7 @@ from exporter.collectors.disk.values import whole_disk
 from exporter.collectors.gpu.words import LINK_CODES
 from exporter.collectors.kernel_log.pattern import NODE, Fields, Subject
 from exporter.collectors.kernel_log.xid import convert_recovery, convert_xid
-from exporter.collectors.workloads.cgroup import pod_and_container
+from exporter.reading.cgroup import pod_and_container
 
 UNCORRECTED_BIT = 61
 """Of the status of a bank, with AMD and Intel alike: the processor could not correct it."""

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType
 
-from exporter.collectors.workloads.cgroup import SHORT_ID_CHARS
 from exporter.collectors.workloads.kubelet import Allocation, Replicas
 from exporter.collectors.workloads.pod_logs import PodNames
 from exporter.collectors.workloads.processes import PidScope, ProcessFacts
 from exporter.collectors.workloads.values import PodUid, SlurmJob, Workload
 from exporter.model.reading import Missing
+from exporter.reading.cgroup import SHORT_ID_CHARS
 from exporter.record import dataclass
 
 _LOOKS_OWNED = re.compile(r"/|\.(?:service|scope|slice)$|^[0-9a-f]{12}|^lxc\.|^other$")

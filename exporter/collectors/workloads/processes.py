@@ -7,13 +7,8 @@ slurm.py.
 
 from pathlib import Path
 
-from exporter.collectors.workloads.cgroup import (
-    CgroupOwner,
-    parse_cgroup,
-    parse_path,
-    roots_of_kubelet,
-)
 from exporter.model.label import clean_text
+from exporter.reading.cgroup import CgroupOwner, parse_cgroup, parse_path, roots_of_kubelet
 from exporter.reading.files import is_there, read_text
 from exporter.reading.pid_namespace import is_initial, shows_kernel_threads
 from exporter.reading.seldom import Seldom

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
-from exporter.collectors.workloads.cgroup import JOB_OF_SLURM
 from exporter.collectors.workloads.processes import (
     MAX_STAT_BYTES,
     WAITING,
@@ -26,6 +25,7 @@ from exporter.collectors.workloads.processes import (
 )
 from exporter.collectors.workloads.values import SlurmJob
 from exporter.model.reading import Missing
+from exporter.reading.cgroup import JOB_OF_SLURM
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
 

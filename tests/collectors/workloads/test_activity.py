@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from exporter.collectors.workloads.activity import WINDOW_SECS, Activity
-from exporter.collectors.workloads.cgroup import NOBODY
 from exporter.collectors.workloads.processes import ProcessFacts
+from exporter.reading.cgroup import NOBODY
 
 PID = 42
 MEGABYTE = 1_000_000

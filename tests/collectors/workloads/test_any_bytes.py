@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.collectors.disk.filesystem import parse_mountinfo, uppermost
-from exporter.collectors.workloads.cgroup import parse_cgroup, roots_of_kubelet
 from exporter.collectors.workloads.kubelet import parse_checkpoint, parse_list
 from exporter.collectors.workloads.kubelet_grpc import fields
 from exporter.collectors.workloads.pod_logs import parse_container_log, parse_pod_folder
 from exporter.collectors.workloads.processes import parse_passwd, parse_stat, parse_uid
 from exporter.collectors.workloads.slurm import parse_environ
+from exporter.reading.cgroup import parse_cgroup, roots_of_kubelet
 from exporter.reading.source import SourceFailed
 from tests.growth import is_linear
 

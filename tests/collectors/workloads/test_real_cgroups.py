@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.collectors.workloads.cgroup import CgroupOwner
 from exporter.collectors.workloads.processes import ProcessReader
+from exporter.reading.cgroup import CgroupOwner
 
 CID, VICTIM_CID = "4f" * 32, "e5" * 32
 UID, VICTIM = "3b1f0f6e-58c1-4b0e-9c0a-1f6f0d3c2b1a", "99999999-9999-4999-8999-999999999999"

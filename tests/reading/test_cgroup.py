@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.collectors.workloads.cgroup import NOBODY, CgroupOwner, parse_cgroup, roots_of_kubelet
+from exporter.reading.cgroup import NOBODY, CgroupOwner, parse_cgroup, roots_of_kubelet
 from exporter.toml import tomllib
 
 CID, UID, STATIC = "c0" * 32, "aaaaaaaa-0000-4000-8000-000000000001", "ab" * 16
@@ -35,7 +35,7 @@ OWNERS = {
     "outer container": CgroupOwner(OUTER),
 }
 TABLES = tomllib.loads(Path(__file__).with_name("cgroups.toml").read_text("utf-8"))
-CAPTURE = Path(__file__).resolve().parents[2] / "captures/cgroup/proc_cgroup.txt"
+CAPTURE = Path(__file__).resolve().parents[1] / "captures/cgroup/proc_cgroup.txt"
 RECORDED = dict(part.split("\n")[:2] for part in CAPTURE.read_text("utf-8").split("# ")[1:])
 
 
