@@ -117,6 +117,7 @@ NOT_MENDED = frozenset(
         "2026-11-28-b",
         "2026-11-29-a",
         "2026-11-29-b",
+        "2026-11-29-c",
     }
 )
 """Batches of which not all misses are mended."""
