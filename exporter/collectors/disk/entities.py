@@ -219,13 +219,18 @@ FIELDS = NodeFields(
 LOST_MEMBERS = Events("md_disk_failure", (), MAX_WINDOW_SECS)
 
 
+def _wholes(part: Entity) -> Iterable[str]:
+    """Return the disk below a filesystem, or the controllers of a namespace; by name if unseen."""
+    names = [whole_disk(name) for _, name in part.addresses if name != part.key[1]]
+    return names or Disk(part.key[1]).nvme_controllers
+
+
 def links(known: KnownEntities) -> Iterator[Edge]:
     """Join a filesystem to its disk, a namespace to its controller, a lost disk to its array."""
     for part in (*known.by_kind.get("filesystem", ()), *known.by_kind.get("disk", ())):
-        for _, name in part.addresses:
-            disk = ("disk", whole_disk(name))
-            if disk != part.key and disk in known.entities:
-                yield Edge("part_of", part.key, disk)
+        for name in _wholes(part):
+            if ("disk", name) in known.entities:
+                yield Edge("part_of", part.key, ("disk", name))
     for array in known.by_kind.get("md_array", ()):
         for event in known.events.matching(array.addresses, LOST_MEMBERS, known.now):
             lost = whole_disk(event.fields.get("member", ""))
