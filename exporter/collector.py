@@ -26,16 +26,6 @@ from exporter.record import dataclass, replace
 from exporter.state import StateFile
 
 
-def always(_: Config) -> bool:
-    """Return True: enabled by every configuration."""
-    return True
-
-
-def no_families(_: object) -> Iterable[Family]:
-    """Return no families: this collector exports its declared families only."""
-    return ()
-
-
 class FileReader(Protocol):
     """Reads files of the kernel; blocks."""
 
@@ -68,7 +58,7 @@ class SourceRow:
     group: str
     build: Callable[[SourceContext], AnySource]
     by_default: bool = True
-    is_asked_for: Callable[[Config], bool] = always
+    is_asked_for: Callable[[Config], bool] = lambda _: True
     about: About | None = None
 
     def runs(self, config: Config) -> bool:
@@ -138,8 +128,8 @@ class Collector:
     sources: tuple[SourceRow, ...] = ()
     values: tuple[type, ...] = ()
     families: tuple[Family, ...] = ()
-    families_of: Callable[[Snapshot], Iterable[Family]] = no_families
-    live_families: Callable[[Moment], Iterable[Family]] = no_families
+    families_of: Callable[[Snapshot], Iterable[Family]] = lambda _: ()
+    live_families: Callable[[Moment], Iterable[Family]] = lambda _: ()
     subject: CollectorSubject = field(default_factory=CollectorSubject)
     rules: Path | None = None
     event_names: Callable[[], Iterable[str]] = tuple
@@ -198,16 +188,15 @@ class Collectors:
         book = self.rule_book(config.faults.rules_dirs)
 
         def names_of_all() -> Iterator[str]:
-            everything = self.all_rows()
-            yield from everything.rule_names()
-            for row in everything:
+            yield from self.all_rule_names()
+            for row in self.all_rows():
                 yield from row.event_names()
 
         return for_site(book, config.faults.severity, config.faults.off, names_of_all)
 
-    def rule_names(self) -> frozenset[str]:
-        """Return the names of the shipped rules."""
-        return frozenset(rule.id for rule in self.rule_book().rules)
+    def all_rule_names(self) -> frozenset[str]:
+        """Return the names of the shipped rules, with those of disabled collectors."""
+        return frozenset(rule.id for rule in self.all_rows().rule_book().rules)
 
     def rule_book(self, further: Iterable[str] = ()) -> RuleBook:
         """Load the shipped rules, then the rules of further files and directories over them.
@@ -227,18 +216,14 @@ class Collectors:
         return next((make(config, folder, boot_id) for make in makers), (None, None))
 
     @cached_property
-    def values(self) -> dict[str, type]:
-        """The readings that a recording may hold, by the name of their class."""
-        return {value.__name__: value for row in self.rows for value in row.values}
-
-    @cached_property
     def recordings(self) -> RecordingFormat:
         """The format of recordings with the readings of these collectors."""
+        values = {value.__name__: value for row in self.rows for value in row.values}
         events = tuple(row.recorded for row in self.rows if row.recorded is not None)
         old = dict(OF_EVERY_READING)
         for row in self.rows:
             old.update(row.old_names)
-        return RecordingFormat(self.values, events, self.nodes, old)
+        return RecordingFormat(values, events, self.nodes, old)
 
     @cached_property
     def rules(self) -> tuple[Path, ...]:

@@ -14,7 +14,6 @@ from exporter.faults import fault_history, persistence, silences
 from exporter.faults.alert_state import BRIDGED_SECS
 from exporter.faults.engine import RuleEngine
 from exporter.faults.entities.silenced import names_of
-from exporter.faults.rules.loader import RuleBook
 from exporter.faults.silences import BadSilence, Silences
 from exporter.faults.values import did_you_mean
 from exporter.model.silence import Silence
@@ -83,7 +82,10 @@ class RuleRunner:
         self._history_file = fault_history.state_file(folder) if folder else None
         self._detectors, self._learned_file = collectors.detector(config, folder, boot_id)
         detect = self._detectors.see if self._detectors else None
-        book = loaded_rules(config, collectors)
+        late_secs = LATE_INTERVALS * config.metrics.collect_interval_secs
+        book = collectors.rule_book_for(config)
+        for mistake in book.mistakes:
+            log.warning("rules: %s", mistake)
         self.mistakes = tuple(map(str, book.mistakes))
         self._rules = {rule.id: rule for rule in book.rules}
         silences_file = silences.state_file(folder) if folder else None
@@ -91,11 +93,7 @@ class RuleRunner:
         self._files = tuple(filter(None, files))
         self._unsaved: list[StateFile] = []
         self._silences = Silences(
-            silences_file,
-            config.faults.silences_dirs,
-            self._rules,
-            lambda: collectors.all_rows().rule_names(),
-            node,
+            silences_file, config.faults.silences_dirs, self._rules, collectors.all_rule_names, node
         )
         self._clears: list[Clearing] = []
         self._engine = RuleEngine(
@@ -106,7 +104,7 @@ class RuleRunner:
             kept=kept,
             detect=detect,
             history=fault_history.load(self._history_file, node) if self._history_file else None,
-            longest_pause_secs=longest_pause_secs or _longest_pause_secs(config),
+            longest_pause_secs=longest_pause_secs or max(BRIDGED_SECS, late_secs),
         )
 
     async def conclude(self, snapshot: Snapshot) -> Conclusions:
@@ -211,9 +209,7 @@ class RuleRunner:
         self.mistakes = ()
         self._rules = {rule.id: rule for rule in book.rules}
         self._silences = self._silences.renewed(
-            config.faults.silences_dirs,
-            self._rules,
-            lambda: collectors.all_rows().rule_names(),
+            config.faults.silences_dirs, self._rules, collectors.all_rule_names
         )
         self._engine.take(book, collectors.subjects)
 
@@ -270,15 +266,3 @@ class RuleRunner:
                     return
         except Exception:  # training fails: scores use the last model
             log.exception("training of the detectors failed")
-
-
-def _longest_pause_secs(config: Config) -> float:
-    return max(BRIDGED_SECS, LATE_INTERVALS * config.metrics.collect_interval_secs)
-
-
-def loaded_rules(config: Config, collectors: Collectors) -> RuleBook:
-    """Return the rules of this configuration; each mistake in them is logged."""
-    book = collectors.rule_book_for(config)
-    for mistake in book.mistakes:
-        log.warning("rules: %s", mistake)
-    return book

@@ -168,7 +168,7 @@ def _silence_mistakes(config: Config) -> tuple[str, ...]:
 
     rules = chosen(config).rule_book_for(config).rules
     known = {rule.id for rule in rules}
-    silences = Silences(None, config.faults.silences_dirs, known, all_collectors().rule_names)
+    silences = Silences(None, config.faults.silences_dirs, known, all_collectors().all_rule_names)
     silences.reread(wall_now())
     return silences.mistakes
 

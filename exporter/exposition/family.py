@@ -47,6 +47,9 @@ class MetricType(Enum):
         return MetricType.GAUGE.value if self is MetricType.INFO else self.value
 
 
+SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
+"""The suffix of a sample's name that OpenMetrics removes for the name of the family."""
+
 UNITS = (
     *("bytes_per_second", "bytes", "seconds", "celsius", "watts", "joules", "hertz", "volts"),
     *("ratio", "percent", "rpm"),
@@ -83,7 +86,7 @@ _OWN_NAMES = {
 
 def names_taken(name: str, kind: str) -> frozenset[str]:
     """Return the names that a metric of this type takes in either format of the page."""
-    stem = name.removesuffix({"counter": "_total", "info": "_info"}.get(kind, ""))
+    stem = name.removesuffix(SUFFIXES.get(MetricType(kind), ""))
     return frozenset(stem + suffix for suffix in _OWN_NAMES[kind])
 
 

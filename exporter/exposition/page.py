@@ -56,11 +56,6 @@ class Families(Protocol):
         ...
 
 
-def every_family(_: str) -> bool:
-    """Return True: a family of any name is exported."""
-    return True
-
-
 class Pages:
     """The pages of the latest snapshot in every format, each rendered at its first request."""
 
@@ -69,7 +64,7 @@ class Pages:
         families: Families,
         boottime: Callable[[], float],
         moment: Callable[[float], Moment],
-        is_exported: Callable[[str], bool] = every_family,
+        is_exported: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """Take the families; `is_exported` tells by name which are on the pages."""
         self._families = families

@@ -15,13 +15,11 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TypeAlias
 
-from exporter.exposition.family import Family, Histogram, MetricType, Sample, unit_of
+from exporter.exposition.family import SUFFIXES, Family, Histogram, MetricType, Sample, unit_of
 from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass
 
 MAX_FAMILY_SERIES = 2000
-SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
-"""The suffix of a sample's name that OpenMetrics removes for the name of the family."""
 TO_ESCAPE = re.compile(r'[\\"\n]')
 EXPONENT_FROM = 1e6
 """Bounds of buckets from here on have an exponent, as in Go."""

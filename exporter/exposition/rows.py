@@ -32,7 +32,7 @@ class Row:
     of a field of several numbers; `states` make a field that holds a word a state set: 1 for the
     present state, 0 for the others. With more samples than `max_with_zeros`, zeros are left out. A
     field whose second label is the counter (volatile or aggregate) has one metric for each
-    `counter`, since their sum means nothing. `stability` and `never_bad` are those of the family.
+    `counter`, since their sum means nothing. `never_bad` is that of the family.
     """
 
     name: str
@@ -44,7 +44,6 @@ class Row:
     max_with_zeros: int | None = None
     type: MetricType | None = None  # if the name does not tell
     counter: str = ""
-    stability: str = "stable"
     never_bad: str = ""
 
     def family(self, prefix: str, items: Items) -> Family:
@@ -60,8 +59,7 @@ class Row:
             self.type or type_of(name),
             (*items.labels, *self.labels),
             self._samples(items.read, attrgetter(source)),
-            self.stability,
-            self.never_bad,
+            never_bad=self.never_bad,
         )
 
     def _samples(

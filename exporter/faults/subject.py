@@ -260,7 +260,7 @@ class Subjects:
             edges=kept.joined("edges", [kind.relate for kind in self.kinds], snapshot),
             events=tuple(received),
             event_sources=event_sources,
-            names=tuple(self._names_in(snapshot)),
+            names=tuple(it for row in self.rows if row.names for it in row.names(snapshot)),
             read_kinds=frozenset(
                 kind.name for kind in self.kinds if snapshot.reading(kind.reading) is not None
             ),
@@ -269,11 +269,6 @@ class Subjects:
     def interpreters(self) -> list[Interpreter]:
         """Make the interpreters of events, each with an empty memory."""
         return [row.interpreter() for row in self.rows if row.interpreter]
-
-    def _names_in(self, snapshot: Snapshot) -> Iterator[tuple[Address, Key]]:
-        for row in self.rows:
-            if row.names:
-                yield from row.names(snapshot)
 
     def links(self, known: KnownEntities) -> Iterator[Edge]:
         """Yield the edges that need more than one snapshot."""

@@ -9,7 +9,7 @@ from exporter.collectors.exporter.incidents import Incident, incidents_of, numbe
 from exporter.collectors.gpu.values import Gpus
 from exporter.model.silence import Silence
 from exporter.model.snapshot import Snapshot
-from exporter.model.transition import KEPT_DAYS, Transition, lasted
+from exporter.model.transition import ENDED, KEPT_DAYS, Transition
 from exporter.model.verdict import SEVERITIES, Cause, Conclusions, Evidence, Fault, Subject, dated
 from exporter.reports.fields import fields_of
 
@@ -165,3 +165,19 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "summary": cause.summary,
         "since": None if cause.since is None else round(cause.since, 3),
     }
+
+
+def lasted(
+    rows: Iterable[Transition], now: float
+) -> list[tuple[tuple[str, str, str], str, float, float]]:
+    """Return each fault of a history: place, highest severity, beginning and end."""
+    found = []
+    running: dict[tuple[str, str, str], tuple[str, float]] = {}
+    for row in rows:
+        severity, began = running.pop(row.place, (row.severity, row.at))
+        if row.change == ENDED:
+            found.append((row.place, severity, began, row.at))
+        else:
+            worst = min(severity, row.severity, key=SEVERITIES.index)
+            running[row.place] = (worst, began)
+    return [*found, *((place, *state, now) for place, state in running.items())]

@@ -3,6 +3,8 @@
 import math
 import time
 
+from exporter.model.transition import KEPT_DAYS
+
 UNKNOWN = "–"
 KIND_NAMES = {"gpu": "GPU", "cpu": "CPU", "pcie": "PCIe device", "exporter": "source"}
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -12,6 +14,7 @@ _SMALL = 10
 _DAY_SECS = 86_400
 _AHEAD_SECS = 5.0  # a time since boot, as of a kernel line, may be a moment ahead of the wall clock
 MAX_SENTENCE = 1000
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
 def number(value: float | None, unit: str = "") -> str:
@@ -100,3 +103,11 @@ def counted(number: int, kind: str) -> str:
     if number != 1:
         word += "es" if word.endswith("s") else "s"
     return f"{number} {word}"
+
+
+def times_text(times: int) -> str:
+    """Say how often a fault began in the last days; empty for the first time."""
+    if times < 2:  # noqa: PLR2004 - the second time
+        return ""
+    which = ORDINALS[times - 1] if times <= len(ORDINALS) else f"{times}th"
+    return f"{which} time in {KEPT_DAYS} days"

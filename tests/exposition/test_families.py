@@ -10,8 +10,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from exporter.collectors.everything import FAMILIES, LIVE_FAMILIES, NAMES, TAKEN
-from exporter.exposition.family import Family, Histogram, MetricType, unit_of
-from exporter.exposition.render import SUFFIXES, Format, render
+from exporter.exposition.family import SUFFIXES, Family, Histogram, MetricType, unit_of
+from exporter.exposition.render import Format, render
 from exporter.model.snapshot import Snapshot
 from tests.fakes.promtool import listed_remarks, remarks
 

@@ -20,8 +20,10 @@ from exporter.faults.fault_history import (
     state_file,
 )
 from exporter.faults.replay.snapshots import SnapshotReader
-from exporter.model.transition import KEPT_SECS, Transition, lasted, times_text
+from exporter.model.transition import KEPT_SECS, Transition
 from exporter.model.verdict import Conclusions, Fault, Subject
+from exporter.reports.faults import lasted
+from exporter.reports.units import times_text
 from tests.faults.conclusions import GPU, NODE, fault
 
 WALL = 1_700_000_000.0

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 from exporter.faults.events.query import Events
 from exporter.faults.events.store import number_of
 from exporter.faults.expr.syntax import (
-    ARITHMETIC,
+    COMPARISONS,
     LOGIC,
     Known,
     Literal,
@@ -95,16 +95,10 @@ def compile_expr(node: Node) -> Compiled:
     if isinstance(node, Name):
         return _name(node)
     if isinstance(node, Operation):
-        return _operation(node)
+        return _logic(node) if node.sign in LOGIC else _combination(node)
     if isinstance(node, Known):
         return _known(node.name)
     return _window(node) if isinstance(node, Window) else _events(node)
-
-
-def _operation(node: Operation) -> Compiled:
-    if node.sign in LOGIC:
-        return _logic(node)
-    return _arithmetic(node) if node.sign in ARITHMETIC else _compare(node)
 
 
 def _known(node: Name) -> Compiled:
@@ -133,20 +127,14 @@ def _name(node: Name) -> Compiled:
     return of_related
 
 
-def _not(part: Compiled) -> Compiled:
-    def opposite(ctx: EvalContext) -> Value:
-        value = part(ctx)
-        return None if value is None else not value
-
-    return opposite
-
-
 def _logic(node: Operation) -> Compiled:
     """Return `or` (true if one part is true) or `and` (false if one part is false), or `not`."""
     parts = tuple(map(compile_expr, node.parts))
-    if node.sign == "not":
-        return _not(*parts)
     decisive = node.sign == "or"
+
+    def opposite(ctx: EvalContext) -> Value:
+        value = parts[0](ctx)
+        return None if value is None else not value
 
     def junction(ctx: EvalContext) -> Value:
         result: Value = not decisive
@@ -158,22 +146,27 @@ def _logic(node: Operation) -> Compiled:
                 return decisive
         return result
 
-    return junction
+    return opposite if node.sign == "not" else junction
 
 
-def _compare(node: Operation) -> Compiled:
+def _combination(node: Operation) -> Compiled:
+    """Return a comparison or a calculation; a share of nothing is unknown."""
     left, right = map(compile_expr, node.parts)
-    compare, (first_node, limit) = _OPERATORS[node.sign], node.parts
-    if isinstance(limit, Literal):
-        return _limit(first_node, left, compare, limit.value)
+    combine, (first_node, limit) = _OPERATORS[node.sign], node.parts
+    if isinstance(limit, Literal) and node.sign in COMPARISONS:
+        return _limit(first_node, left, combine, limit.value)
 
-    def comparison(ctx: EvalContext) -> Value:
+    def combination(ctx: EvalContext) -> Value:
         first, second = left(ctx), right(ctx)
         if first is None or second is None:
             return None
-        return compare(first, second)  # type: ignore[no-any-return]  # of operators: a bool
+        try:
+            result: float = combine(first, second)
+        except (ZeroDivisionError, OverflowError):
+            return None
+        return result if math.isfinite(result) else None
 
-    return comparison
+    return combination
 
 
 def _limit(
@@ -194,23 +187,6 @@ def _limit(
         return None if value is None else compare(value, limit)
 
     return comparison_with_limit
-
-
-def _arithmetic(node: Operation) -> Compiled:
-    left, right = map(compile_expr, node.parts)
-    combine = _OPERATORS[node.sign]
-
-    def combination(ctx: EvalContext) -> Value:
-        first, second = left(ctx), right(ctx)
-        if first is None or second is None:
-            return None
-        try:
-            result: float = combine(first, second)
-        except (ZeroDivisionError, OverflowError):
-            return None  # a share of nothing is unknown
-        return result if math.isfinite(result) else None
-
-    return combination
 
 
 def _window(node: Window) -> Compiled:

@@ -8,7 +8,7 @@ seconds (15), less often in a long wait. In a path `*` is every component that e
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -125,30 +125,22 @@ def base_node(file: Path, name: str) -> Tree:
     return nodes[name]
 
 
-def merge(into: Tree, change: Mapping[str, Any]) -> None:
+def merge(into: Tree, change: Mapping[str, Any], *, removes: bool = True) -> None:
     """Apply a change: objects are merged, null removes, anything else replaces."""
     for name, value in change.items():
-        if value is None:
+        if value is None and removes:
             into.pop(name, None)
         elif isinstance(value, Mapping):
             inner = into.get(name)
             if not isinstance(inner, dict):
                 inner = into[name] = {}
-            merge(inner, value)
+            merge(inner, value, removes=removes)
         else:
             into[name] = value
 
 
-def join(into: Tree, change: Mapping[str, Any]) -> None:
-    """Merge a later change into an earlier one; null is kept, since it removes."""
-    for name, value in change.items():
-        if isinstance(value, Mapping):
-            inner = into.get(name)
-            if not isinstance(inner, dict):
-                inner = into[name] = {}
-            join(inner, value)
-        else:
-            into[name] = value
+join = partial(merge, removes=False)
+"""Merges a later change into an earlier one; null is kept, since it removes."""
 
 
 def unfolded(change: Mapping[str, Any]) -> Tree:

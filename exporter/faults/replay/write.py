@@ -23,9 +23,7 @@ def recorded(format_: RecordingFormat, snapshot: Snapshot, start: float) -> dict
             reading: Any = snapshot.readings[kind]
             plain = replace(reading, events=()) if kind in with_events else reading
             readings[name] = _written(plain, start)
-    reports = {
-        report.source: _written(replace(report, source=""), start) for report in snapshot.reports
-    }
+    reports = {report.source: _written(report, start) for report in snapshot.reports}
     for report in reports.values():
         del report["source"]
     at = round(snapshot.taken_boottime - start, 3)

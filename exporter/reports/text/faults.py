@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from exporter.model.transition import times_text
 from exporter.reports.incidents import (
     Node,
     action_sentence,
@@ -13,6 +12,7 @@ from exporter.reports.incidents import (
     silence_sentence,
     verdict_of,
 )
+from exporter.reports.units import times_text
 
 MAX_NAMES = 4
 MAX_EVIDENCE = 3

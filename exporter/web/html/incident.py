@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from exporter.model.transition import times_text
 from exporter.reports.incidents import Node, action_sentence, entity_name, silence_sentence
 from exporter.reports.text.faults import MAX_EVIDENCE, affected_line, evidence_line
-from exporter.reports.units import duration, moment
+from exporter.reports.units import duration, moment, times_text
 from exporter.web.html.builder import Html, join, tag
 from exporter.web.html.markdown import inline
 

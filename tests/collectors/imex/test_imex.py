@@ -112,7 +112,7 @@ def test_it_is_on_if_its_source_is_enabled() -> None:
     for enabled in ([], ["imex"]):
         config = load([Layer("test", {"sources": {"enabled": enabled}})])
         collectors = chosen(config)
-        rules = {rule for rule in collectors.rule_names() if rule.startswith("imex_node")}
+        rules = {it.id for it in collectors.rule_book().rules if it.id.startswith("imex_node")}
         assert ("imex" in {row.name for row in collectors.sources_for(config)}) is bool(enabled)
         assert len(rules) == 2 * len(enabled)
 
