@@ -20,6 +20,7 @@ log = logging.getLogger("exporter.loop")
 
 Conclude = Callable[[Snapshot], Awaitable[Conclusions]]
 Read = Callable[[], Awaitable[Reading[object]]]
+Attempt = tuple[SourceReport, Reading[object] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,6 @@ class Clocks:
 
     wall: Callable[[], float]
     boottime: Callable[[], float]
-
-
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    report: SourceReport
-    reading: Reading[object] | None
 
 
 class CollectionLoop:
@@ -144,7 +139,7 @@ class CollectionLoop:
         )
         return self._joined(seen, attempts)
 
-    def _joined(self, snapshot: Snapshot, attempts: Iterable[_Attempt]) -> Snapshot:
+    def _joined(self, snapshot: Snapshot, attempts: Iterable[Attempt]) -> Snapshot:
         """Return the snapshot with these attempts in place of the last.
 
         A reading that equals the last one of its type is the same object, so that all that was made
@@ -152,11 +147,11 @@ class CollectionLoop:
         """
         readings = dict(snapshot.readings)
         reports = {report.source: report for report in snapshot.reports}
-        for attempt in attempts:
-            reports[attempt.report.source] = attempt.report
-            readings.pop(self._types.get(attempt.report.source, type(None)), None)
-            if attempt.reading is not None:
-                value = attempt.reading.value
+        for report, reading in attempts:
+            reports[report.source] = report
+            readings.pop(self._types.get(report.source, type(None)), None)
+            if reading is not None:
+                value = reading.value
                 if value != self._values.get(type(value)):
                     self._values[type(value)] = value
                 readings[type(value)] = self._values[type(value)]
@@ -194,19 +189,19 @@ class CollectionLoop:
         if self._conclude is not None:
             try:
                 snapshot = replace(snapshot, conclusions=await self._conclude(snapshot))
-            except Exception:  # noqa: BLE001 - a rule breaks: the page has no conclusions
-                self._say(
-                    "conclusions", "failed", lambda: log.exception("evaluation of the rules failed")
-                )
+            except Exception:
+                if self._is_news("conclusions", "failed"):
+                    log.exception("evaluation of the rules failed")
             else:
-                self._say("conclusions", "ok", lambda: log.info("rules can be evaluated again"))
+                if self._is_news("conclusions", "ok"):
+                    log.info("rules can be evaluated again")
         self._publish(snapshot)
         return snapshot
 
     def _names(self) -> set[str]:
         return {*self._sources, *self._followers}
 
-    async def _attempt(self, source: AnySource, read: Read) -> _Attempt:
+    async def _attempt(self, source: AnySource, read: Read) -> Attempt:
         """Call a source once, with its deadline; never raises."""
         loop = asyncio.get_running_loop()
         started = loop.time()
@@ -234,10 +229,11 @@ class CollectionLoop:
 
     def _succeeded(
         self, source: AnySource, reading: Reading[object], duration_secs: float
-    ) -> _Attempt:
+    ) -> Attempt:
         now = self._last_success[source.name] = self._clocks.wall()
         self._types[source.name] = type(reading.value)
-        self._say(source.name, "ok", lambda: log.info("source %s can be read again", source.name))
+        if self._is_news(source.name, "ok"):
+            log.info("source %s can be read again", source.name)
         report = SourceReport(
             source=source.name,
             outcome=Outcome.OK,
@@ -246,18 +242,16 @@ class CollectionLoop:
             missing=tuple(reading.missing),
             rejected=reading.rejected,
         )
-        return _Attempt(report, reading)
+        return report, reading
 
     def _ended(
         self, source: AnySource, outcome: Outcome, duration_secs: float, reason: str
-    ) -> _Attempt:
-        def say() -> None:
+    ) -> Attempt:
+        if self._is_news(source.name, outcome.value):
             level = logging.INFO if outcome is Outcome.ABSENT else logging.WARNING
             if outcome is Outcome.ABSENT and source.name not in self._last_success:
                 level = logging.DEBUG  # it was never there: nothing has changed
             log.log(level, "source %s is %s: %s", source.name, outcome.value, reason)
-
-        self._say(source.name, outcome.value, say)
         report = SourceReport(
             source=source.name,
             outcome=outcome,
@@ -265,13 +259,12 @@ class CollectionLoop:
             reason=reason,
             last_success_at=self._last_success.get(source.name),
         )
-        return _Attempt(report, None)
+        return report, None
 
-    def _say(self, about: str, state: str, say: Callable[[], None]) -> None:
-        """Log a change of state once; a good start is not logged."""
-        if self._reported.get(about, "ok") != state:
-            say()
-        self._reported[about] = state
+    def _is_news(self, about: str, state: str) -> bool:
+        """Note the state; return whether it has changed, which a good start has not."""
+        before, self._reported[about] = self._reported.get(about, "ok"), state
+        return before != state
 
 
 async def _contained(reading: Awaitable[Reading[object]]) -> Reading[object]:

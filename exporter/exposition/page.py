@@ -102,8 +102,8 @@ class Pages:
         if self._snapshot is None:
             return None
         now = self._boottime()
-        if now >= self._expires_at:
-            self._drop_expired(self._snapshot, now)
+        if now >= self._expires_at and (shown := self._snapshot.at(now)) is not self._snapshot:
+            self.publish(shown)
         if now >= self._ready_until:
             self._ready.clear()
             self._ready_until = now + LIVE_REUSE_SECS
@@ -120,11 +120,6 @@ class Pages:
             return None
         live = self._live_families(Format.TEXT, self._moment(self._boottime()))
         return self._snapshot, [*self._chosen(self._families.families_of(self._snapshot)), *live]
-
-    def _drop_expired(self, snapshot: Snapshot, boottime: float) -> None:
-        still_shown = snapshot.at(boottime)
-        if still_shown is not snapshot:
-            self.publish(still_shown)
 
     def _plain(self, form: Format, moment: Moment) -> bytes:
         return self._fixed_part(form).body + self._live_part(form, moment)

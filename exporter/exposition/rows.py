@@ -71,7 +71,7 @@ class Row:
                 if isinstance(value, str):
                     value = _state_set(value, self.states)
                 if self.counter and value is not None:
-                    value = _of_counter(value, self.counter)
+                    value = tuple((a, *rest) for a, of, *rest in value if of == self.counter)
                 if isinstance(value, tuple):
                     for *more, number in value:
                         yield (*labels, *more), number
@@ -167,11 +167,6 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, bool) else str(value)
-
-
-def _of_counter(rows: tuple[Any, ...], counter: str) -> tuple[Any, ...]:
-    """Return the rows of this counter without the label `counter`."""
-    return tuple((first, *rest) for first, found, *rest in rows if found == counter)
 
 
 def _state_set(value: str, states: tuple[str, ...]) -> tuple[tuple[str, int], ...]:

@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from exporter.decode import Rules, decode_strict
 from exporter.durations import ALLOWED, parse_duration, parse_moment
 from exporter.faults.entities.node import NODE
 from exporter.faults.entities.silenced import covered, names_of, silenced
@@ -33,7 +34,6 @@ CLOCK_SECS = 86_400.0
 """A silence that begins later than so long from now was made while the clock was ahead."""
 
 MAX_TEXT_CHARS = {"rule": 80, "component": 128, "hw_type": 40, "by": 64, "reason": 200}
-MAX_STATE_CHARS = 256
 KEYS = ("rule", "component", "for", "until", "reason", "by")
 NARROWING = ("rule", "component")
 """Keys that narrow a silence; an empty text is a variable of the shell that was not set."""
@@ -319,13 +319,8 @@ def _decode(document: Mapping[str, Any], node: str) -> tuple[tuple[Silence, ...]
     return tuple(renamed), count_of(document.get("last_id", 0))
 
 
-def _silence(row: Mapping[str, Any]) -> Silence:
-    names = (item.name for item in fields(Silence) if item.name not in ("since", "until"))
-    texts: dict[str, Any] = {name: row[name] for name in names}
-    for name, text in texts.items():
-        if not isinstance(text, str) or len(text) > MAX_TEXT_CHARS.get(name, MAX_STATE_CHARS):
-            raise ValueError(f"{name} of a silence is no text, or too long")
-    since, until = float(row["since"]), float(row["until"])
-    if not 0 <= until - since <= MAX_SECS + 1:
+def _silence(row: object) -> Silence:
+    silence = decode_strict(Silence, row, Rules(), "silence")
+    if not 0 <= silence.until - silence.since <= MAX_SECS + 1:
         raise ValueError("a silence is longer than it may be")
-    return Silence(since=since, until=until, **texts)
+    return silence

@@ -34,23 +34,18 @@ class KnownGood:
         """Record the state of a component; return whether it is or ever was good."""
         with self._lock:
             if self._keys is None:
-                self._keys = self._load()
-            if is_good and key not in self._keys and len(self._keys) < self._max_keys:
+                self._keys = (self._file.load(self._decoded) if self._file else None) or set()
+            is_new = is_good and key not in self._keys and len(self._keys) < self._max_keys
+            if is_new:
                 self._keys.add(key)
-                self._save(self._keys)
+            if self._file is not None and is_new:
+                self._file.save(dump({"keys": sorted(self._keys)}, ANY_BOOT, VERSION))
             elif self._file is not None:
                 self._file.save_again()
             return key in self._keys
-
-    def _load(self) -> set[str]:
-        return (self._file.load(self._decoded) if self._file else None) or set()
 
     def _decoded(self, document: Mapping[str, Any]) -> set[str]:
         keys = document["keys"]
         if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
             raise TypeError("its keys are no texts")
         return set(keys[: self._max_keys])
-
-    def _save(self, keys: set[str]) -> None:
-        if self._file is not None:
-            self._file.save(dump({"keys": sorted(keys)}, ANY_BOOT, VERSION))
