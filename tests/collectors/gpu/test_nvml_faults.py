@@ -10,7 +10,9 @@ import pytest
 
 from exporter.collectors.gpu.backend import BackendError, Deadline, GpuAnswer
 from exporter.collectors.gpu.nvml import LASTING_ERRORS, VITAL_CALLS, NvmlBackend
-from exporter.collectors.gpu.nvml_probe.known_gpu import KnownGpu
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
+from exporter.collectors.gpu.nvml_probe.known_gpu import QUIET_SECS, KnownGpu
+from exporter.collectors.gpu.nvml_probe.library import Library
 from exporter.collectors.gpu.nvml_probe.nvml import NVML_ERROR_NOT_SUPPORTED, NVMLError
 from exporter.collectors.gpu.quarantine import Quarantine
 from exporter.collectors.gpu.supervision.breadcrumb import Breadcrumb
@@ -572,15 +574,14 @@ async def test_a_name_that_was_not_to_be_had_is_there_soon(way: Asked) -> None:
     assert [gpu.name for gpu in (await way.ask()).gpus] == ["H100", "H100"]
 
 
-class ShyCard:
-    """A card that supports no call but its name, and gives its address from the second try on.
+class ShyCard(NvmlDevice):
+    """A card that supports no call but its name, and gives address and limits a little later.
 
     `asked` are the seconds at which each function was asked for.
     """
 
-    library = handle = place = None
-
     def __init__(self) -> None:
+        super().__init__(Library(), None)
         self.now = 0.0
         self.asked: dict[str, list[float]] = defaultdict(list)
 
@@ -588,23 +589,16 @@ class ShyCard:
         return name
 
     def ask(self, name: str, *_: object, **__: object) -> object:
-        tries = self.asked[name]
-        tries.append(self.now)
+        self.asked[name].append(self.now)
         if name == "nvmlDeviceGetIndex":
             return 0
-        if name != "nvmlDeviceGetPciInfo":
+        if name not in ("nvmlDeviceGetPciInfo", "nvmlDeviceGetTemperatureThreshold"):
             raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
-        if len(tries) == 1:
+        if self.now == 0:
             raise NVMLError(23)  # NVML_ERROR_INSUFFICIENT_RESOURCES
-        return SimpleNamespace(busId=b"00000000:18:00.0")
+        return SimpleNamespace(busId=b"00000000:18:00.0") if name.endswith("PciInfo") else 90
 
-    ask_newest = field_values = ask
-
-    def once(self, _: str, read: Callable[[Any], Any]) -> Any:
-        return read(self)
-
-    def kept(self, _: str, otherwise: Any) -> Any:
-        return otherwise
+    ask_newest = field_values = ask  # type: ignore[assignment] # none is supported
 
 
 def test_what_was_not_to_be_had_is_there_soon() -> None:
@@ -618,6 +612,7 @@ def test_what_was_not_to_be_had_is_there_soon() -> None:
         known.finish(lambda: True)
         answer = known.answer()
         found.append((answer.get("pci_bus_id"), answer["missing"].get("pci_bus_id")))
+        assert ("temperature_threshold_celsius" in answer) == (second >= QUIET_SECS)
     assert found[:4] == [(None, "insufficient_resources")] * 4
     assert set(found[4:]) == {("0000:18:00.0", None)}
     assert card.asked["nvmlDeviceGetPciInfo"] == [0, 20]

@@ -20,7 +20,7 @@ from exporter.collectors.gpu.nvml_probe.nvml import (
 
 T = TypeVar("T")
 
-ALL_LINKS = 0xFFFFFFFF
+ALL_LINKS = NO_INSTANCE = 0xFFFFFFFF
 FieldId = int | tuple[int, int]
 """A field of nvmlDeviceGetFieldValues, with its scope (a link) where it has one."""
 
@@ -82,6 +82,11 @@ def _field_value(value: Any) -> Any:
         return NVMLError(value.nvmlReturn)
     member = VALUES[value.valueType] if value.valueType < len(VALUES) else "ullVal"
     return finite(getattr(value.value, member))
+
+
+def instance_of(number: int | None) -> int | None:
+    """Return the number of a MIG instance; None where the driver names none."""
+    return None if number == NO_INSTANCE else number
 
 
 def finite(number: float) -> Any:

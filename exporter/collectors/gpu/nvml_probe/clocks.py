@@ -39,8 +39,8 @@ def clocks(card: NvmlDevice) -> Any:
 
 
 def clock_limits(card: NvmlDevice) -> Any:
-    """Read the highest hertz by clock; asked once."""
-    return card.once("clock_limits", lambda c: _by_clock(c, "nvmlDeviceGetMaxClockInfo"))
+    """Read the highest hertz by clock."""
+    return _by_clock(card, "nvmlDeviceGetMaxClockInfo")
 
 
 def _by_clock(card: NvmlDevice, name: str) -> Any:

@@ -40,12 +40,6 @@ RECOVERY_ACTION = 230
 """The field value."""
 
 
-def ecc_modes(card: NvmlDevice) -> dict[str, bool]:
-    """Read whether errors are corrected now, and whether they will be after the next reset."""
-    current, pending = card.ask("nvmlDeviceGetEccMode")
-    return {"ecc_enabled": bool(current), "ecc_mode_pending": bool(pending)}
-
-
 def ecc_errors(card: NvmlDevice) -> Any:
     """Read errors by type, since the driver was loaded and since the board was made."""
     found = card.field_values("ecc", {"/".join(key): number for key, number in TOTALS.items()})
@@ -81,20 +75,6 @@ def sram_errors(card: NvmlDevice) -> dict[str, Any]:
     }
 
 
-def repairs_pending(card: NvmlDevice) -> dict[str, bool]:
-    """Read which repairs wait for the next reset: of a memory channel, of a TPC."""
-    status = card.ask("nvmlDeviceGetRepairStatus")
-    return {
-        "channel_repair_pending": bool(status.bChannelRepairPending),
-        "tpc_repair_pending": bool(status.bTpcRepairPending),
-    }
-
-
-def unrepairable_memory(card: NvmlDevice) -> bool:
-    """Read whether memory has errors that no repair is left for."""
-    return bool(card.ask("nvmlDeviceGetUnrepairableMemoryFlag_v1").unrepairableMemory)
-
-
 def remapped_rows(card: NvmlDevice) -> dict[str, Any]:
     """Read remapped rows of memory, on Ampere and newer."""
     corrected, uncorrected, pending, failed = card.ask("nvmlDeviceGetRemappedRows")
@@ -114,11 +94,6 @@ def remap_banks(card: NvmlDevice) -> list[tuple[str, int]]:
 def retired_pages(card: NvmlDevice) -> Any:
     """Read retired pages of memory, on boards before Ampere."""
     return available_values(card.field_values("retired_pages", RETIRED_PAGES))
-
-
-def retired_pages_pending(card: NvmlDevice) -> bool:
-    """Read whether a page waits for the next reset to be retired."""
-    return bool(card.ask("nvmlDeviceGetRetiredPagesPendingStatus"))
 
 
 def inforom_valid(card: NvmlDevice) -> bool:

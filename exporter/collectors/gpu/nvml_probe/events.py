@@ -6,6 +6,7 @@ from contextlib import suppress
 from ctypes import c_ulonglong
 from typing import Any
 
+from exporter.collectors.gpu.nvml_probe.card import instance_of
 from exporter.collectors.gpu.nvml_probe.known_gpu import KnownGpu
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS, UNSUPPORTED, reason_of
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError, call
@@ -18,7 +19,6 @@ PAUSE_SECS = 1.0
 BEGIN_SECS = 0.5
 """So long a pass waits until a GPU is watched."""
 
-NO_INSTANCE = 0xFFFFFFFF
 WAITING_CALL = "nvmlEventSetWait_v2"
 """What the threads are in nearly all the time; a crash of one between two passes is known by it."""
 
@@ -130,10 +130,6 @@ def _message(found: Any) -> dict[str, Any]:
     return {
         "event": "xid",
         "xid": found.eventData,
-        "gpu_instance": _instance(found.gpuInstanceId),
-        "compute_instance": _instance(found.computeInstanceId),
+        "gpu_instance": instance_of(found.gpuInstanceId),
+        "compute_instance": instance_of(found.computeInstanceId),
     }
-
-
-def _instance(number: int) -> int | None:
-    return None if number == NO_INSTANCE else number

@@ -66,20 +66,6 @@ def pci_bus_id(card: NvmlDevice) -> str:
     return address
 
 
-def architecture(card: NvmlDevice) -> str:
-    """Name the chip's generation; raises ValueError for an unknown one."""
-    number = card.ask("nvmlDeviceGetArchitecture")
-    if number not in ARCHITECTURES:
-        raise ValueError(f"architecture {number}")
-    return ARCHITECTURES[number]
-
-
-def compute_capability(card: NvmlDevice) -> str:
-    """Read the compute capability, `9.0` and the like."""
-    major, minor = card.ask("nvmlDeviceGetCudaComputeCapability")
-    return f"{major}.{minor}"
-
-
 def cuda_version(number: int) -> str:
     """Write `12.4` for 12040."""
     return f"{number // 1000}.{number % 1000 // 10}"

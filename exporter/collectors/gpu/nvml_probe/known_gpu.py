@@ -67,7 +67,7 @@ class KnownGpu:
             if self._problem is not None or not has_time():
                 break
             missing: dict[str, str] = {}
-            self._read((fact,), self._facts, missing)
+            self._read(fact, self._facts, missing)
             for field in fact.fields:
                 self._facts_missing.pop(field, None)
             self._facts_missing.update(missing)
@@ -86,7 +86,7 @@ class KnownGpu:
             if self._problem is not None:
                 break
             if has_time():
-                self._read((read,), self._found, self._missing)
+                self._read(read, self._found, self._missing)
             else:
                 is_enough = False
                 self._missing.update(dict.fromkeys(read.fields, TOO_SLOW))
@@ -117,40 +117,21 @@ class KnownGpu:
             Read(("processes",), GpuProcessReader().read, switch="processes"),
         )
 
-    def _read(self, reads: Iterable[Read], found: dict[str, Any], missing: dict[str, str]) -> None:
-        for read in reads:
-            until, reason = self._quiet.get(read, (0.0, ""))
-            if self._now() < until:
-                missing.update(dict.fromkeys(read.fields, reason))
-                continue
-            try:
-                reason = self._take(read.of(self.card), found, missing)
-            except READ_ERRORS as error:
-                reason = reason_of(error)
-                if _is_fatal(reason, read.fields):
-                    self._problem = reason
-                    return
-                missing.update(dict.fromkeys(read.fields, reason))
-            if reason in QUIET_REASONS:
-                self._quiet[read] = (self._now() + QUIET_SECS, reason)
-
-    def _take(
-        self,
-        fields: Iterable[tuple[str, Any]],
-        found: dict[str, Any],
-        missing: dict[str, str],
-    ) -> str:
-        """Sort what was read into found and missing; the reason when nothing was found."""
-        reasons = set()
-        for field, value in fields:
-            if isinstance(value, Exception):
-                missing[field] = _unless_fatal(value)
-            elif value is None:
-                missing[field] = "not_said"
-            else:
-                found[field] = value
-            reasons.add(missing.get(field, ""))
-        return reasons.pop() if len(reasons) == 1 else ""
+    def _read(self, read: Read, found: dict[str, Any], missing: dict[str, str]) -> None:
+        until, reason = self._quiet.get(read, (0.0, ""))
+        if self._now() < until:
+            missing.update(dict.fromkeys(read.fields, reason))
+            return
+        try:
+            reason = _take(read.of(self.card), found, missing)
+        except READ_ERRORS as error:
+            reason = reason_of(error)
+            if _is_fatal(reason, read.fields):
+                self._problem = reason
+                return
+            missing.update(dict.fromkeys(read.fields, reason))
+        if reason in QUIET_REASONS:
+            self._quiet[read] = (self._now() + QUIET_SECS, reason)
 
     def _note_mig(self) -> None:
         """In MIG mode other calls are supported, and nobody knows the use of the whole."""
@@ -169,12 +150,23 @@ def _is_fatal(reason: str, fields: Iterable[str]) -> bool:
     return is_vital or reason in FATAL_FOR_GPU
 
 
-def _unless_fatal(error: Exception) -> str:
-    """Name the reason; raises an error again after which nothing more is to be had of the GPU."""
-    reason = reason_of(error)
-    if reason in FATAL_FOR_GPU:
-        raise error
-    return reason
+def _take(fields: Iterable[tuple[str, Any]], found: dict[str, Any], missing: dict[str, str]) -> str:
+    """Sort what was read into found and missing; the reason when nothing was found.
+
+    Raises an error again after which nothing more is to be had of the GPU.
+    """
+    reasons = set()
+    for field, value in fields:
+        if isinstance(value, Exception):
+            missing[field] = reason_of(value)
+            if missing[field] in FATAL_FOR_GPU:
+                raise value
+        elif value is None:
+            missing[field] = "not_said"
+        else:
+            found[field] = value
+        reasons.add(missing.get(field, ""))
+    return reasons.pop() if len(reasons) == 1 else ""
 
 
 def _chosen(reads: Iterable[Read], switches: frozenset[str]) -> Iterable[Read]:

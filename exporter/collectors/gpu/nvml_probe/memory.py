@@ -1,4 +1,4 @@
-"""Memory of a GPU and the engines that move data through it."""
+"""Memory of a GPU."""
 
 from typing import Any
 
@@ -26,22 +26,4 @@ def _reported(info: Any) -> dict[str, int]:
         "memory_total_bytes": info.total,
         "memory_used_bytes": info.used,
         "memory_free_bytes": info.free,
-    }
-
-
-def bar1_memory(card: NvmlDevice) -> dict[str, int]:
-    """Read BAR1: the window through which the bus sees the memory."""
-    info = card.ask("nvmlDeviceGetBAR1MemoryInfo")
-    return {
-        "bar1_memory_total_bytes": info.bar1Total,
-        "bar1_memory_used_bytes": info.bar1Used,
-    }
-
-
-def utilization(card: NvmlDevice) -> dict[str, int]:
-    """Read percent of the driver's last sample period; not said for a GPU in MIG mode."""
-    rates = card.ask("nvmlDeviceGetUtilizationRates")
-    return {
-        "utilization_percent": rates.gpu,
-        "memory_controller_utilization_percent": rates.memory,
     }

@@ -13,6 +13,11 @@ MILLI = 1000
 """NVML counts milliwatts and millijoules."""
 
 
+def watts(milliwatts: int) -> float:
+    """Convert the driver's unit to ours."""
+    return milliwatts / MILLI
+
+
 def power_limits(card: NvmlDevice) -> Any:
     """Read the watts between which the limit may be set, and what was asked for."""
     lasting = card.once("power_limits", _lasting_limits)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from exporter.clock import wall_now
-from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, instance_of
 from exporter.collectors.gpu.nvml_probe.library import reason_of
 from exporter.collectors.gpu.nvml_probe.nvml import (
     NVML_ERROR_NOT_FOUND,
@@ -19,7 +19,6 @@ LISTS = tuple(
 )
 """Kind and functions of each list; a process that is in several is of the first kind."""
 
-NO_INSTANCE = 0xFFFFFFFF
 LARGEST_PID = 2**22
 LARGEST_MEMORY_BYTES = 2**50
 MICROSECONDS = 1_000_000
@@ -95,13 +94,9 @@ def _process(kind: str, entry: Any) -> Process:
         "pid": entry.pid,
         "kind": kind,
         "used_memory_bytes": memory if memory and memory <= LARGEST_MEMORY_BYTES else None,
-        "gpu_instance": _instance(entry.gpuInstanceId),
-        "compute_instance": _instance(entry.computeInstanceId),
+        "gpu_instance": instance_of(entry.gpuInstanceId),
+        "compute_instance": instance_of(entry.computeInstanceId),
     }
-
-
-def _instance(number: int | None) -> int | None:
-    return None if number in (None, NO_INSTANCE) else number
 
 
 def _shares(sample: Any) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Everything that is read of a GPU in each pass: the one list of all readings."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from exporter.collectors.gpu.nvml_probe import (
@@ -10,11 +11,12 @@ from exporter.collectors.gpu.nvml_probe import (
     identity,
     links,
     memory,
-    modes,
     power,
     thermal,
 )
-from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, converted
+from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
+
+COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
 
 
 class Read(NamedTuple):
@@ -34,24 +36,47 @@ class Read(NamedTuple):
         return answer.items() if isinstance(answer, dict) else ((self.fields[0], answer),)
 
 
-def _asked(field: str, name: str, *, per: int = 1) -> Read:
-    """Make a reading that is one call and one number."""
-    return Read((field,), lambda card: converted(card.ask(name), per=per))
+def _asked(field: str, name: str, convert: Callable[[Any], Any] = int) -> Read:
+    """Make a reading that is one call and one value of what it answers."""
+    return Read((field,), lambda card: convert(card.ask(name)))
 
 
-def _first_of(field: str, name: str) -> Read:
-    """Make a reading that is the first of the numbers one call gives."""
-    return Read((field,), lambda card: card.ask(name)[0])
+def _members(name: str, convert: Callable[[Any], Any] = int, **members: str) -> Read:
+    """Make a reading that is one call; each field is a member of the struct that it answers."""
 
+    def read(card: NvmlDevice) -> dict[str, Any]:
+        answer = card.ask(name)
+        return {field: convert(getattr(answer, member)) for field, member in members.items()}
+
+    return Read(tuple(members), read)
+
+
+def _modes(name: str, *fields: str) -> Read:
+    """Make a reading of a mode: whether it is on, and whether it will be after the next reset."""
+    return Read(fields, lambda card: dict(zip(fields, map(bool, card.ask(name)), strict=True)))
+
+
+def _word(words: Mapping[int, str]) -> Callable[[int], str]:
+    """Make the conversion of a number into its word; raises ValueError for one without a word."""
+
+    def word(number: int) -> str:
+        if number not in words:
+            raise ValueError(f"{number} has no word")
+        return words[number]
+
+    return word
+
+
+first = itemgetter(0)
 
 FACTS = (
     Read(("pci_bus_id",), identity.pci_bus_id),
     Read(("serial", "vbios_version", "board_part_number"), identity.texts),
-    Read(("architecture",), identity.architecture),
-    Read(("compute_capability",), identity.compute_capability),
+    _asked("architecture", "nvmlDeviceGetArchitecture", _word(identity.ARCHITECTURES)),
+    _asked("compute_capability", "nvmlDeviceGetCudaComputeCapability", "{0[0]}.{0[1]}".format),
     Read(("inforom_valid",), ecc.inforom_valid),
     Read(fabric.CHASSIS, fabric.chassis),
-    Read(("gsp_enabled",), modes.gsp_enabled),
+    _asked("gsp_enabled", "nvmlDeviceGetGspFirmwareMode", lambda modes: bool(modes[0])),
     _asked("minor_number", "nvmlDeviceGetMinorNumber"),
     _asked("pcie_link_generation_max", "nvmlDeviceGetMaxPcieLinkGeneration"),
     _asked("pcie_link_width_max", "nvmlDeviceGetMaxPcieLinkWidth"),
@@ -71,22 +96,30 @@ CORE_READS = (
         ),
         memory.memory,
     ),
-    Read(("utilization_percent", "memory_controller_utilization_percent"), memory.utilization),
+    _members(  # not said for a GPU in MIG mode
+        "nvmlDeviceGetUtilizationRates",
+        utilization_percent="gpu",
+        memory_controller_utilization_percent="memory",
+    ),
     Read(("temperature_celsius",), thermal.temperature),
-    _asked("power_draw_watts", "nvmlDeviceGetPowerUsage", per=power.MILLI),
-    _asked("power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", per=power.MILLI),
+    _asked("power_draw_watts", "nvmlDeviceGetPowerUsage", power.watts),
+    _asked("power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", power.watts),
 )
 """What is read first, of all GPUs."""
 
 READS = (
-    Read(("mig_enabled", "mig_mode_pending"), modes.mig_modes),
-    Read(("bar1_memory_total_bytes", "bar1_memory_used_bytes"), memory.bar1_memory),
-    _first_of("encoder_utilization_percent", "nvmlDeviceGetEncoderUtilization"),
-    _first_of("decoder_utilization_percent", "nvmlDeviceGetDecoderUtilization"),
-    _first_of("jpeg_utilization_percent", "nvmlDeviceGetJpgUtilization"),
-    _first_of("ofa_utilization_percent", "nvmlDeviceGetOfaUtilization"),
+    _modes("nvmlDeviceGetMigMode", "mig_enabled", "mig_mode_pending"),
+    _members(
+        "nvmlDeviceGetBAR1MemoryInfo",
+        bar1_memory_total_bytes="bar1Total",
+        bar1_memory_used_bytes="bar1Used",
+    ),
+    _asked("encoder_utilization_percent", "nvmlDeviceGetEncoderUtilization", first),
+    _asked("decoder_utilization_percent", "nvmlDeviceGetDecoderUtilization", first),
+    _asked("jpeg_utilization_percent", "nvmlDeviceGetJpgUtilization", first),
+    _asked("ofa_utilization_percent", "nvmlDeviceGetOfaUtilization", first),
     Read(("memory_temperature_celsius",), thermal.memory_temperature),
-    Read(("thermal_margin_celsius",), thermal.margin),
+    _members("nvmlDeviceGetMarginTemperature", thermal_margin_celsius="marginTemperature"),
     Read(("fan_speed_percent",), thermal.fan_speeds),
     Read(("power_limit_range_watts",), power.power_limits),
     Read(("power_average_watts", "energy_joules_total"), power.power_fields),
@@ -94,22 +127,29 @@ READS = (
     _asked("performance_state", "nvmlDeviceGetPerformanceState"),
     Read(("throttle_active",), clocks.throttle_reasons),
     Read(("throttle_seconds_total",), clocks.throttle_times),
-    Read(("ecc_enabled", "ecc_mode_pending"), ecc.ecc_modes),
+    _modes("nvmlDeviceGetEccMode", "ecc_enabled", "ecc_mode_pending"),
     Read(("ecc_errors_total",), ecc.ecc_errors),
     Read(("ecc_location_errors_total",), ecc.ecc_location_errors, switch="ecc_locations"),
     Read(
         ("sram_threshold_exceeded", "sram_ecc_errors_total", "sram_ecc_sources_total"),
         ecc.sram_errors,
     ),
-    Read(("channel_repair_pending", "tpc_repair_pending"), ecc.repairs_pending),
-    Read(("unrepairable_memory",), ecc.unrepairable_memory),
+    _members(
+        "nvmlDeviceGetRepairStatus",
+        bool,
+        channel_repair_pending="bChannelRepairPending",
+        tpc_repair_pending="bTpcRepairPending",
+    ),
+    _members(
+        "nvmlDeviceGetUnrepairableMemoryFlag_v1", bool, unrepairable_memory="unrepairableMemory"
+    ),
     Read(
         ("remapped_rows_total", "row_remap_pending", "row_remap_failed"),
         ecc.remapped_rows,
     ),
     Read(("row_remap_banks",), ecc.remap_banks),
     Read(("retired_pages_total",), ecc.retired_pages),
-    Read(("retired_pages_pending",), ecc.retired_pages_pending),
+    _asked("retired_pages_pending", "nvmlDeviceGetRetiredPagesPendingStatus", bool),
     Read(("recovery_action",), ecc.recovery_action),
     _asked("pcie_link_generation", "nvmlDeviceGetCurrPcieLinkGeneration"),
     _asked("pcie_link_width", "nvmlDeviceGetCurrPcieLinkWidth"),
@@ -127,7 +167,7 @@ READS = (
         links.nvlink_traffic,
     ),
     Read(fabric.FIELDS, fabric.fabric),
-    Read(("persistence_mode",), modes.persistence_mode),
-    Read(("compute_mode",), modes.compute_mode),
+    _asked("persistence_mode", "nvmlDeviceGetPersistenceMode", bool),
+    _asked("compute_mode", "nvmlDeviceGetComputeMode", _word(COMPUTE_MODES)),
 )
 """What is read in each pass, beside what the readers of processes, MIG and profiling keep."""

@@ -31,29 +31,17 @@ def memory_temperature(card: NvmlDevice) -> Any:
     return card.field_values("memory_temperature", {"memory": MEMORY_TEMPERATURE})["memory"]
 
 
-def margin(card: NvmlDevice) -> int:
-    """Read celsius that are left until the board slows down."""
-    return int(card.ask("nvmlDeviceGetMarginTemperature").marginTemperature)
-
-
 def thresholds(card: NvmlDevice) -> Any:
-    """Read the celsius at which the board slows down or shuts down; asked once."""
-    return card.once("thresholds", _thresholds)
-
-
-def margin_thresholds(card: NvmlDevice) -> Any:
-    """Read the T.Limit margins at which the board slows down or shuts down; asked once."""
-    return card.once(
-        "margin_thresholds",
-        lambda c: available_values(c.field_values("margin_thresholds", MARGIN_THRESHOLDS)),
-    )
-
-
-def _thresholds(card: NvmlDevice) -> Any:
+    """Read the celsius at which the board slows down or shuts down."""
     name = "nvmlDeviceGetTemperatureThreshold"
     return available_values(
         call_each(card, [(word, name, (kind,)) for word, kind in THRESHOLDS.items()])
     )
+
+
+def margin_thresholds(card: NvmlDevice) -> Any:
+    """Read the T.Limit margins at which the board slows down or shuts down."""
+    return available_values(card.field_values("margin_thresholds", MARGIN_THRESHOLDS))
 
 
 def fan_speeds(card: NvmlDevice) -> Any:
