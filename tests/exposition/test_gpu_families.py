@@ -11,7 +11,6 @@ from exporter.collectors.gpu.values import (
     GpuBackend,
     Gpus,
     GpuState,
-    GpuXid,
     MigInstance,
 )
 from exporter.collectors.kernel_log.values import KernelLog, TracedXids, XidCount
@@ -109,7 +108,11 @@ def test_instances_of_a_gpu_share_their_activity() -> None:
 
 def test_an_xid_is_counted_by_the_source_that_saw_more() -> None:
     """By code and GPU; each of the two sources may have missed some."""
-    by_nvml = (GpuXid("GPU-a", 79, 1, 50.0), GpuXid("GPU-a", 13, 5, 60.0), GpuXid("b", 13, 9, 9.0))
+    by_nvml = (
+        XidCount("GPU-a", 79, 1, 50.0),
+        XidCount("GPU-a", 13, 5, 60.0),
+        XidCount("b", 13, 9, 9.0),
+    )
     by_log = (
         XidCount("0000:3b:00.0", 79, 2, 40.0),
         XidCount("0000:3b:00.0", 48, 3, 70.12345),
@@ -137,7 +140,7 @@ def test_an_xid_of_three_sources_is_counted_once() -> None:
     printed = XidCount("0000:3b:00.0", 79, 2, 40.0)
     log = KernelLog("kmsg", "ok", 9, 0, 0, xids=(printed,))
     traced = TracedXids((replace(printed, count=3, last_at=45.0),))
-    seen = snapshot_of(gpus(STATE, xids=(GpuXid("GPU-a", 79, 1, 50.0),)), log, traced)
+    seen = snapshot_of(gpus(STATE, xids=(XidCount("GPU-a", 79, 1, 50.0),)), log, traced)
     assert [value for _, value in samples("hw_gpu_xid_errors_total", seen)] == [3]
     assert [value for _, value in samples("hw_gpu_xid_last_timestamp_seconds", seen)] == [50.0]
     of_nvidia = replace(STATE, gpu=replace(CARD, vendor="nvidia"))
@@ -175,7 +178,7 @@ def test_a_gpu_is_suspended_stale_or_neither() -> None:
 
 def test_a_counter_has_its_name_in_each_format() -> None:
     """The text format keeps `_total` in the heading, OpenMetrics leaves it out there."""
-    seen = snapshot_of(gpus(STATE, xids=(GpuXid("GPU-a", 79, 1, 50.0),)))
+    seen = snapshot_of(gpus(STATE, xids=(XidCount("GPU-a", 79, 1, 50.0),)))
     families = [each for each in FAMILIES if each.name == "hw_gpu_xid_errors_total"]
     headings = [render(families, seen, form).body.decode().splitlines()[1] for form in (*Format,)]
     assert headings == [

@@ -2,6 +2,7 @@
 
 from exporter.collectors.gpu.gpu import IDENTITY_FIELDS, LASTING_FIELDS, Gpu
 from exporter.collectors.gpu.parts import GpuProcess, MigInstance
+from exporter.collectors.kernel_log.values import XidCount
 from exporter.model.event import Event
 from exporter.record import dataclass, replace
 
@@ -10,7 +11,6 @@ __all__ = [
     "GpuBackend",
     "GpuProcess",
     "GpuState",
-    "GpuXid",
     "Gpus",
     "MigInstance",
 ]
@@ -104,19 +104,6 @@ class GpuBackend:
 
 
 @dataclass(frozen=True, slots=True)
-class GpuXid:
-    """How often NVML reported this Xid for this GPU since the start, and when last.
-
-    `last_at` is wall clock, seconds since the epoch.
-    """
-
-    uuid: str
-    code: int
-    count: int
-    last_at: float
-
-
-@dataclass(frozen=True, slots=True)
 class DisabledCall:
     """A call of the library that crashed it too often and is not made at present.
 
@@ -136,7 +123,7 @@ class Gpus:
 
     backend: GpuBackend
     states: tuple[GpuState, ...] = ()
-    xids: tuple[GpuXid, ...] = ()
+    xids: tuple[XidCount, ...] = ()  # that NVML has reported since the start, by UUID
     events: tuple[Event, ...] = ()  # the latest Xids, oldest first
     probe_restarts: int | None = None
     releases: int = 0  # requests to let go of the GPUs, since the start

@@ -15,9 +15,10 @@ Counts = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class XidCount:
-    """How often the driver printed this Xid for this GPU since boot, and when last.
+    """How often this Xid was reported for this GPU, and when last.
 
-    `gpu` is the PCI address; `last_at` is wall clock, seconds since the epoch.
+    `gpu` is the PCI address, or the UUID where NVML reported it; `last_at` is wall clock, seconds
+    since the epoch.
     """
 
     gpu: str

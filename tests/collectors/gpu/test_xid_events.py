@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from exporter.collectors.gpu.values import GpuXid
 from exporter.collectors.gpu.xids.nvml_events import MAX_EVENTS, MAX_XIDS, GpuEvents, XidStore
+from exporter.collectors.kernel_log.values import XidCount
 from exporter.model.event import EventType
 from exporter.state import BOOT_ID
 from tests.fakes.source_context import call_now
@@ -32,7 +32,7 @@ def test_an_xid_is_counted_kept_and_told_at_once() -> None:
     events.take(dict(XID))
     events.take({**XID, "gpu_instance": 1, "compute_instance": 0})
     assert told == [1, 2]
-    assert events.xids == (GpuXid("GPU-0", 79, 2, 1000.0),)
+    assert events.xids == (XidCount("GPU-0", 79, 2, 1000.0),)
     first, second = events.events
     assert (first.type, first.kind, first.entity_id) == (EventType.ERROR_HW, "xid", "GPU-0")
     assert (first.source, first.at, first.boottime, first.number) == ("nvml", 1000.0, 50.0, 1)
@@ -78,7 +78,7 @@ async def test_what_an_earlier_release_kept_is_taken_over(tmp_path: Path) -> Non
         '"events":[[9.5,4.5,"GPU-0",{"code":"79"},2]]}'
     )
     events = await kept_in(tmp_path, "b")
-    assert events.xids == (GpuXid("GPU-0", 79, 2, 9.5),)
+    assert events.xids == (XidCount("GPU-0", 79, 2, 9.5),)
     assert [(event.at, event.number) for event in events.events] == [(9.5, 2)]
 
 

@@ -4,52 +4,42 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from exporter.collectors.gpu.labels import GPU_LABELS, gpu_label_values, states
-from exporter.collectors.gpu.values import Gpus, GpuState, GpuXid
+from exporter.collectors.gpu.values import Gpus, GpuState
 from exporter.collectors.kernel_log.values import KernelLog, TracedXids, XidCount
 from exporter.exposition.family import Sample, family
 from exporter.exposition.rows import Items, Row, families
 from exporter.model.snapshot import Snapshot
-from exporter.record import dataclass
+from exporter.record import replace
 
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """How often one Xid of one GPU was seen, and when last (wall clock, seconds)."""
-
-    count: int
-    last_at: float
-
-
-SeenXids: TypeAlias = dict[str, list[GpuXid | XidCount]]
+SeenXids: TypeAlias = dict[str, list[XidCount]]
 """What was reported, by the UUID of the GPU (NVML) or by its PCI address (other sources)."""
 
 
 def _seen(snapshot: Snapshot) -> SeenXids:
     seen: SeenXids = {}
     gpus, log = snapshot.reading(Gpus), snapshot.reading(KernelLog)
-    traced = snapshot.reading(TracedXids)
-    for reported in gpus.xids if gpus else ():
-        seen.setdefault(reported.uuid, []).append(reported)
-    for printed in (*(log.xids if log else ()), *(traced.xids if traced else ())):
-        seen.setdefault(printed.gpu, []).append(printed)
+    for reading in (gpus, log, snapshot.reading(TracedXids)):
+        for reported in reading.xids if reading else ():
+            seen.setdefault(reported.gpu, []).append(reported)
     return seen
 
 
-def _of_gpu(state: GpuState, seen: SeenXids) -> list[tuple[int, Seen]]:
+def _of_gpu(state: GpuState, seen: SeenXids) -> list[XidCount]:
     """Return the largest count of each code: all report the same errors, and may miss some."""
-    found: dict[int, Seen] = {}
+    found: dict[int, XidCount] = {}
     for name in (state.gpu.uuid, state.gpu.pci_bus_id or ""):
         for xid in seen.get(name, ()):
-            known = found.get(xid.code, Seen(0, 0.0))
-            found[xid.code] = Seen(max(known.count, xid.count), max(known.last_at, xid.last_at))
-    return sorted(found.items())
+            known = found.get(xid.code, xid)
+            last_at = max(known.last_at, xid.last_at)
+            found[xid.code] = replace(xid, count=max(known.count, xid.count), last_at=last_at)
+    return [found[code] for code in sorted(found)]
 
 
-def _xids(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], Seen]]:
+def _xids(snapshot: Snapshot) -> Iterable[tuple[tuple[str, ...], XidCount]]:
     seen = _seen(snapshot)
     for state in states(snapshot):
-        for code, xid in _of_gpu(state, seen):
-            yield (*gpu_label_values(state.gpu), str(code)), xid
+        for xid in _of_gpu(state, seen):
+            yield (*gpu_label_values(state.gpu), str(xid.code)), xid
 
 
 def _totals(snapshot: Snapshot) -> Iterable[Sample]:
@@ -58,7 +48,7 @@ def _totals(snapshot: Snapshot) -> Iterable[Sample]:
     is_printed = snapshot.reading(KernelLog) or snapshot.reading(TracedXids)
     is_watched = is_printed is not None or (gpus is not None and bool(gpus.backend.nvml_up))
     for state in states(snapshot):
-        counts = [xid.count for _, xid in _of_gpu(state, seen)]
+        counts = [xid.count for xid in _of_gpu(state, seen)]
         if state.gpu.vendor == "nvidia" and (counts or is_watched):
             yield gpu_label_values(state.gpu), sum(counts)
 
@@ -73,7 +63,7 @@ FAMILIES = (
     ),
     *families(
         "hw_gpu_xid_",
-        Items((*GPU_LABELS, "xid"), Seen, _xids),
+        Items((*GPU_LABELS, "xid"), XidCount, _xids),
         Row(
             "errors_total",
             "XID errors reported by the driver, in the kernel log, as NVML events or at its"

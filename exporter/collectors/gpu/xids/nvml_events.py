@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from exporter.blocking import CallBlocking
-from exporter.collectors.gpu.values import GpuXid
 from exporter.collectors.gpu.xids.interpretation import xid_event
+from exporter.collectors.kernel_log.values import XidCount
 from exporter.model.event import Event
 from exporter.model.label import clean_text
 from exporter.record import replace
@@ -91,7 +91,7 @@ class GpuEvents:
         self._wall = wall
         self._boottime = boottime
         self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
-        self._xids: dict[tuple[str, int], GpuXid] = {}
+        self._xids: dict[tuple[str, int], XidCount] = {}
         self.rejected = 0
         self._count = 0
 
@@ -101,7 +101,7 @@ class GpuEvents:
         return tuple(self._events)
 
     @property
-    def xids(self) -> tuple[GpuXid, ...]:
+    def xids(self) -> tuple[XidCount, ...]:
         """How often each Xid was reported for each GPU."""
         return tuple(self._xids[key] for key in sorted(self._xids))
 
@@ -115,7 +115,7 @@ class GpuEvents:
             return
         at = self._wall()
         self._count += 1
-        self._counts(GpuXid(uuid, code, 1, at))
+        self._counts(XidCount(uuid, code, 1, at))
         fields = {"code": str(code)}
         for name in ("gpu_instance", "compute_instance"):
             if message.get(name) is not None:
@@ -134,21 +134,21 @@ class GpuEvents:
         if not loading.done() or (kept := loading.result()) is None:
             return
         xids, events = kept
-        self._xids = {(xid.uuid, xid.code): xid for xid in xids[:MAX_XIDS]} | self._xids
+        self._xids = {(xid.gpu, xid.code): xid for xid in xids[:MAX_XIDS]} | self._xids
         self._events.extendleft(reversed(events))
         self._count = max((event.number for event in self._events), default=0)
 
     def _content(self) -> dict[str, Any]:
         return {
-            "xids": [[xid.uuid, xid.code, xid.count, xid.last_at] for xid in self.xids],
+            "xids": [[xid.gpu, xid.code, xid.count, xid.last_at] for xid in self.xids],
             "events": [
                 [event.at, event.boottime, event.entity_id, dict(event.fields), event.number]
                 for event in self._events
             ],
         }
 
-    def _counts(self, xid: GpuXid) -> None:
-        key = (xid.uuid, xid.code)
+    def _counts(self, xid: XidCount) -> None:
+        key = (xid.gpu, xid.code)
         known = self._xids.get(key)
         if known is not None:
             self._xids[key] = replace(xid, count=known.count + 1)
@@ -158,10 +158,10 @@ class GpuEvents:
             self.rejected += 1
 
 
-def _decode(kept: Mapping[str, Any]) -> tuple[list[GpuXid], list[Event]]:
+def _decode(kept: Mapping[str, Any]) -> tuple[list[XidCount], list[Event]]:
     """Read what `_content` wrote; raises ValueError or TypeError for anything else."""
     xids = [
-        GpuXid(clean_text(uuid), count_of(code), count_of(count), time_of(at))
+        XidCount(clean_text(uuid), count_of(code), count_of(count), time_of(at))
         for uuid, code, count, at in kept["xids"]
     ]
     events = [
