@@ -148,7 +148,7 @@ class EventOwners:
     def _users(self, openers: Collection[Opener]) -> dict[Opener, User]:
         cgroups = {cgroup for cgroup, _ in openers if cgroup}
         sockets = {
-            -cgroup: ProcessFacts(-cgroup, "", "", 0.0, None, self._processes.owner_of(path))
+            -cgroup: ProcessFacts(-cgroup, "", "", 0.0, self._processes.owner_of(path))
             for cgroup, path in self._cgroups.paths_of(cgroups).items()
         }
         pids = tuple({pid for _, pid in openers if pid})

@@ -138,7 +138,6 @@ class NetworkReader:
             admin_up=parse_admin_up(fields.text(f"{name} flags", f"{folder}/flags")),
             speed_bytes_per_second=self._speed(folder) if is_up else None,
             carrier_changes=fields.count(f"{name} carrier_changes", f"{folder}/carrier_changes"),
-            carrier_up_count=fields.count(f"{name} carrier_up_count", f"{folder}/carrier_up_count"),
             link_was_up=was_up,
             driver=link_name(f"{folder}/device/driver"),
             pci_bus_id=address,

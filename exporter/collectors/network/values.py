@@ -24,7 +24,6 @@ class Interface:
     admin_up: bool | None = None  # switched on by an administrator (IFF_UP)
     speed_bytes_per_second: float | None = None  # one direction; absent while there is no link
     carrier_changes: int | None = None
-    carrier_up_count: int | None = None  # times the link came up since creation
     link_was_up: bool | None = None  # now or ever before, as far as remembered
     peers_up: int | None = None  # other interfaces of the same driver that are up
     driver: str | None = None

@@ -76,7 +76,6 @@ def _client(
         started_boottime=facts.started_boottime,
         waits_since_boottime=waits_since,
         wait_channel=facts.wait_channel,
-        io_delay_secs=facts.io_delay_secs,
         user=None if uid is None else table.users.get(uid, str(uid)),
         pod_uid=facts.owner.pod_uid,
         workload=workload_of(facts, table),

@@ -38,7 +38,6 @@ HOST_INITS = frozenset(
 # Fields of stat behind the command's name, counted from the state.
 CPU_FIELDS = (11, 12)
 STARTED_FIELD = 19
-IO_DELAY_FIELD = 39
 UID_FIELD = 2
 
 
@@ -50,7 +49,6 @@ class ProcessStat:
     state: str
     started_ticks: int
     cpu_ticks: int
-    io_delay_ticks: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,6 @@ class ProcessFacts:
     name: str
     state: str
     started_boottime: float
-    io_delay_secs: float | None
     owner: CgroupOwner
     uid: int | None = None
     wait_channel: str | None = None
@@ -95,14 +92,12 @@ class ProcessReader:
             return None  # it ended: between two reads of the kernel that is normal
         if owned is None:
             return None
-        delay = stat.io_delay_ticks
         channel = _wait_channel(folder) if stat.state == WAITING else None
         return ProcessFacts(
             pid=pid,
             name=stat.name,
             state=STOPPED if channel == FROZEN_IN else stat.state,
             started_boottime=started / self._ticks_per_sec,
-            io_delay_secs=None if delay is None else delay / self._ticks_per_sec,
             owner=owned[0],
             uid=owned[1],
             wait_channel=channel,
@@ -158,13 +153,11 @@ def parse_stat(text: str) -> ProcessStat | None:
     started, spent = fields[STARTED_FIELD], [fields[place] for place in CPU_FIELDS]
     if not all(map(_is_number, (started, *spent))):
         return None
-    delay = fields[IO_DELAY_FIELD] if len(fields) > IO_DELAY_FIELD else ""
     return ProcessStat(
         name=clean_text(name) or "unknown",
         state=STATES.get(fields[0], "other"),
         started_ticks=int(started),
         cpu_ticks=sum(map(int, spent)),
-        io_delay_ticks=int(delay) if _is_number(delay) else None,
     )
 
 

@@ -120,7 +120,6 @@ class GpuClient:
     started_boottime: float | None = None
     waits_since_boottime: float | None = None
     wait_channel: str | None = None
-    io_delay_secs: float | None = None
     user: str | None = None
     pod_uid: str | None = None
     workload: Workload | None = None

@@ -14,7 +14,7 @@ MEGABYTE = 1_000_000
 
 def facts(cpu_secs: float) -> ProcessFacts:
     """The process after so much processor time."""
-    return ProcessFacts(PID, "trainer", "sleeping", 1.0, None, NOBODY, cpu_secs=cpu_secs)
+    return ProcessFacts(PID, "trainer", "sleeping", 1.0, NOBODY, cpu_secs=cpu_secs)
 
 
 def moved(proc: Path, read: int, written: int) -> None:

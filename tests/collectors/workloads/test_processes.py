@@ -33,7 +33,6 @@ def test_a_name_may_hold_anything(name: str, shown: str) -> None:
     stat = parse_stat(f"10 ({name}) D {TAIL}")
     assert stat is not None
     assert (stat.name, stat.state, stat.started_ticks) == (shown, "uninterruptible", 4200)
-    assert stat.io_delay_ticks == 7
 
 
 def test_a_line_cut_anywhere_is_no_process() -> None:
