@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from exporter.blocking import NO_THREAD, SLOW_SECS, DaemonThreads, wait_for_any
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import in_virtual_time
 from tests.fakes.waiting import until
 
 
@@ -32,19 +32,16 @@ def _our_threads() -> int:
     ("done_at", "deadline", "returns_at"),
     [(9.0, 0.6, 0.6), (0.3, 0.6, 0.3), (9.0, 0.25, 0.25), (0.6, 0.6, 0.6), (9.0, 0.0, 0.0)],
 )
-def test_a_wait_ends_with_the_first_that_is_done_or_at_its_deadline(
+@in_virtual_time
+async def test_a_wait_ends_with_the_first_that_is_done_or_at_its_deadline(
     done_at: float, deadline: float, returns_at: float
 ) -> None:
     """Whichever comes first; nothing of it is given up by that."""
-
-    async def scenario() -> tuple[float, bool]:
-        loop = asyncio.get_running_loop()
-        never, other = loop.create_future(), loop.create_future()
-        loop.call_later(done_at, other.set_result, None)
-        await wait_for_any([never, other], deadline)
-        return round(loop.time(), 6), never.cancelled() or other.cancelled()
-
-    assert run_virtually(scenario()) == (returns_at, False)
+    loop = asyncio.get_running_loop()
+    never, other = loop.create_future(), loop.create_future()
+    loop.call_later(done_at, other.set_result, None)
+    await wait_for_any([never, other], deadline)
+    assert (round(loop.time(), 6), never.cancelled() or other.cancelled()) == (returns_at, False)
 
 
 async def test_results_and_errors_come_back() -> None:

@@ -21,7 +21,7 @@ from exporter.model.reading import Reading
 from exporter.model.snapshot import MAX_AGE_SECS, Snapshot
 from exporter.rule_runner import RuleRunner
 from tests.fakes.source_context import call_now
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import in_virtual_time
 from tests.faults.scenes import event
 from tests.program import value_of
 
@@ -60,7 +60,8 @@ def _steps(seconds: int) -> dict[str, list[float]]:
 
 
 @pytest.mark.parametrize("how", _steps(1))
-def test_a_wall_clock_that_steps_changes_no_age(how: str) -> None:
+@in_virtual_time
+async def test_a_wall_clock_that_steps_changes_no_age(how: str) -> None:
     """Nothing expires early or late, no age is negative, and an event stays as old as it is."""
     wall = _steps(40)[how]
     pages_seen: list[str] = []
@@ -70,31 +71,27 @@ def test_a_wall_clock_that_steps_changes_no_age(how: str) -> None:
         call_now,
         lambda: 0.0,
     )
+    loop = asyncio.get_running_loop()
 
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
+    def boottime() -> float:
+        return BOOT + loop.time()
 
-        def boottime() -> float:
-            return BOOT + loop.time()
-
-        pages = Pages(EVERYTHING, boottime, Moment)
-        collector = CollectionLoop(
-            "n",
-            [KernelThatSpoke(ago=60)],
-            interval_secs=5,
-            clocks=Clocks(lambda: wall[int(loop.time())], boottime),
-            publish=pages.publish,
-            conclude=judging.conclude,
-        )
-        running = asyncio.ensure_future(collector.run())
-        for second in range(1, 38):
-            await asyncio.sleep(second + 0.5 - loop.time())
-            body = pages.body(Format.TEXT, gzipped=False)
-            assert body is not None
-            pages_seen.append(body.decode())
-        running.cancel()
-
-    run_virtually(scenario())
+    pages = Pages(EVERYTHING, boottime, Moment)
+    collector = CollectionLoop(
+        "n",
+        [KernelThatSpoke(ago=60)],
+        interval_secs=5,
+        clocks=Clocks(lambda: wall[int(loop.time())], boottime),
+        publish=pages.publish,
+        conclude=judging.conclude,
+    )
+    running = asyncio.ensure_future(collector.run())
+    for second in range(1, 38):
+        await asyncio.sleep(second + 0.5 - loop.time())
+        body = pages.body(Format.TEXT, gzipped=False)
+        assert body is not None
+        pages_seen.append(body.decode())
+    running.cancel()
     ages = [value_of(page, "hw_exporter_snapshot_age_seconds") for page in pages_seen]
     assert all(age is not None and 0 <= age < 5.2 for age in ages)
     for page in pages_seen:

@@ -12,7 +12,7 @@ from exporter.model.snapshot import Outcome, Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.reading.source import SourceAbsent, SourceFailed
 from tests.collecting import Apples, Pears, Run, Scripted, gives, hangs, played, raises
-from tests.fakes.virtual_time import be_busy, run_virtually
+from tests.fakes.virtual_time import be_busy, in_virtual_time, run_virtually
 
 
 def test_collections_start_on_time_however_long_each_takes() -> None:
@@ -77,15 +77,12 @@ def test_nothing_old_is_shown_after_a_failure() -> None:
     assert second.reports[0].last_success_at == first.reports[0].last_success_at == 1_000_000.0
 
 
-def test_an_equal_reading_is_the_same_object() -> None:
+@in_virtual_time
+async def test_an_equal_reading_is_the_same_object() -> None:
     """All that was made of the last one can be kept, until the source says something else."""
-
-    async def scenario() -> list[Apples | None]:
-        run = Run([Scripted("apples", gives(Apples(1)), gives(Apples(1)), gives(Apples(2)))])
-        await run.until(31)
-        return [snapshot.reading(Apples) for _, snapshot in run.published]
-
-    first, second, third = run_virtually(scenario())
+    run = Run([Scripted("apples", gives(Apples(1)), gives(Apples(1)), gives(Apples(2)))])
+    await run.until(31)
+    first, second, third = (snapshot.reading(Apples) for _, snapshot in run.published)
     assert first is second
     assert third == Apples(2)
 
@@ -187,22 +184,20 @@ def test_a_broken_rule_costs_the_conclusions_only(caplog: pytest.LogCaptureFixtu
     assert snapshot.reading(Apples) == Apples(3)
 
 
-def test_closing_closes_every_source_even_when_one_hangs() -> None:
+@in_virtual_time
+async def test_closing_closes_every_source_even_when_one_hangs() -> None:
     """Closing ends within a second whatever a source does."""
 
     class Stubborn(Scripted):
         async def close(self) -> None:
             await asyncio.sleep(10**9)
 
-    async def scenario() -> tuple[bool, float]:
-        good = Scripted("apples", hangs())
-        run = Run([Stubborn("pears", hangs()), good])
-        await run.until(5)
-        started = asyncio.get_running_loop().time()
-        await run.collector.close()
-        return good.is_closed, asyncio.get_running_loop().time() - started
-
-    assert run_virtually(scenario()) == (True, 1.0)
+    good = Scripted("apples", hangs())
+    run = Run([Stubborn("pears", hangs()), good])
+    await run.until(5)
+    started = asyncio.get_running_loop().time()
+    await run.collector.close()
+    assert (good.is_closed, asyncio.get_running_loop().time() - started) == (True, 1.0)
 
 
 class Juicer:
@@ -267,17 +262,14 @@ def test_a_follower_is_read_again_with_what_it_follows() -> None:
     assert last.reading(Pears) == Pears(1)
 
 
-def test_a_follower_that_hangs_costs_only_itself() -> None:
+@in_virtual_time
+async def test_a_follower_that_hangs_costs_only_itself() -> None:
     """It is reported stuck and not called again; what it follows is shown as ever."""
-
-    async def scenario() -> tuple[Snapshot, int, bool]:
-        juicer = Juicer(hangs())
-        run = Run([Scripted("apples", gives(Apples(1))), juicer])
-        await run.until(40)
-        await run.collector.close()
-        return run.last, len(juicer.seen), juicer.is_closed
-
-    last, calls, is_closed = run_virtually(scenario())
+    juicer = Juicer(hangs())
+    run = Run([Scripted("apples", gives(Apples(1))), juicer])
+    await run.until(40)
+    await run.collector.close()
+    last, calls, is_closed = run.last, len(juicer.seen), juicer.is_closed
     assert last.reading(Apples) == Apples(1)
     assert last.reading(Juice) is None
     assert {report.source: report.outcome for report in last.reports} == {

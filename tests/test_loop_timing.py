@@ -9,7 +9,7 @@ import pytest
 from exporter.model.snapshot import Outcome
 from exporter.reading.source import SourceAbsent, SourceFailed
 from tests.collecting import Apples, Pears, Run, Scripted, gives, hangs, played, raises
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import in_virtual_time, run_virtually
 
 
 @pytest.mark.parametrize(
@@ -47,20 +47,17 @@ def test_each_wake_up_is_about_its_own_source() -> None:
     assert (apples.calls, pears.calls) == ([0.0, 4.0], [0.0, 2.0, 6.0])
 
 
-def test_waiting_leaves_nothing_behind() -> None:
+@in_virtual_time
+async def test_waiting_leaves_nothing_behind() -> None:
     """After a hundred collections there are as many tasks as after one."""
-
-    async def scenario() -> list[int]:
-        run = Run([Scripted("apples", gives(Apples(1)))])
-        collecting = asyncio.ensure_future(run.collector.run())
-        counts = []
-        for secs in (5, 1500):
-            await asyncio.sleep(secs)
-            counts.append(len(asyncio.all_tasks()))
-        collecting.cancel()
-        return counts
-
-    once, often = run_virtually(scenario())
+    run = Run([Scripted("apples", gives(Apples(1)))])
+    collecting = asyncio.ensure_future(run.collector.run())
+    counts = []
+    for secs in (5, 1500):
+        await asyncio.sleep(secs)
+        counts.append(len(asyncio.all_tasks()))
+    collecting.cancel()
+    once, often = counts
     assert once == often
 
 

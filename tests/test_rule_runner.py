@@ -21,7 +21,7 @@ from exporter.faults.silences import BadSilence
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.rule_runner import RuleRunner
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import in_virtual_time
 from tests.faults.scenes import event
 
 T = TypeVar("T")
@@ -123,20 +123,18 @@ async def test_the_end_of_a_silence_needs_no_directory() -> None:
     assert (is_kept, await runner.end_silence(made.id, 1e9)) == (False, (made, True))
 
 
-def test_a_disk_that_hangs_delays_no_silence(tmp_path: Path) -> None:
+@in_virtual_time
+async def test_a_disk_that_hangs_delays_no_silence(tmp_path: Path) -> None:
     """It counts at once; whoever asked for it learns that a restart may lose it."""
 
-    async def scenario() -> None:
-        def hang(function: Callable[[], T]) -> Awaitable[T]:  # noqa: ARG001 - as CallBlocking
-            return asyncio.get_running_loop().create_future()
+    def hang(function: Callable[[], T]) -> Awaitable[T]:  # noqa: ARG001 - as CallBlocking
+        return asyncio.get_running_loop().create_future()
 
-        runner = judging(config(tmp_path), hang)
-        wanted = {"for": "2h", "reason": "swap the disk"}
-        made, is_kept = await runner.silence(wanted, Conclusions(), 1e9)
-        assert (runner.silences(1e9), is_kept) == ((made,), False)
-        assert await runner.end_silence(made.id, 1e9) == (made, False)
-
-    run_virtually(scenario())
+    runner = judging(config(tmp_path), hang)
+    wanted = {"for": "2h", "reason": "swap the disk"}
+    made, is_kept = await runner.silence(wanted, Conclusions(), 1e9)
+    assert (runner.silences(1e9), is_kept) == ((made,), False)
+    assert await runner.end_silence(made.id, 1e9) == (made, False)
 
 
 SITE_RULE = """
@@ -243,15 +241,12 @@ async def test_a_fault_that_goes_on_is_not_said_to_be_cleared(tmp_path: Path) ->
     assert results["kernel_oops"] == ((("node", "n"),), ())
 
 
-def test_without_an_evaluation_nothing_is_said_to_be_cleared(tmp_path: Path) -> None:
+@in_virtual_time
+async def test_without_an_evaluation_nothing_is_said_to_be_cleared(tmp_path: Path) -> None:
     """Whoever waits for a clear is told when no evaluation comes."""
-
-    async def main() -> None:
-        runner = judging(config(tmp_path))
-        with pytest.raises(BadSilence, match="not evaluated now"):
-            await runner.clear("kernel_oops", (("node", "n"),), 101.0)
-
-    run_virtually(main())
+    runner = judging(config(tmp_path))
+    with pytest.raises(BadSilence, match="not evaluated now"):
+        await runner.clear("kernel_oops", (("node", "n"),), 101.0)
 
 
 async def test_the_event_loop_does_not_judge(tmp_path: Path) -> None:
@@ -374,23 +369,20 @@ async def test_a_judgement_that_fails_writes_nothing(tmp_path: Path, error: Base
 
 
 @pytest.mark.parametrize(("opens_after", "is_written"), [(0.25, True), (1000.0, False)])
-def test_the_end_waits_a_moment_for_a_disk(
+@in_virtual_time
+async def test_the_end_waits_a_moment_for_a_disk(
     tmp_path: Path,
     opens_after: float,
     is_written: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
     """What it takes in a third of a second is kept; a dead one keeps nobody."""
-
-    async def scenario() -> float:
-        loop = asyncio.get_running_loop()
-        slow_write = Gate(2)
-        judge = judging(config(tmp_path), slow_write)
-        await judge.conclude(snapshot(100.0, 90.0))
-        loop.call_later(opens_after, slow_write.opened.set)
-        await judge.close()
-        return loop.time()
-
-    assert run_virtually(scenario()) == (0.25 if is_written else 0.3)
+    loop = asyncio.get_running_loop()
+    slow_write = Gate(2)
+    judge = judging(config(tmp_path), slow_write)
+    await judge.conclude(snapshot(100.0, 90.0))
+    loop.call_later(opens_after, slow_write.opened.set)
+    await judge.close()
+    assert loop.time() == (0.25 if is_written else 0.3)
     assert (tmp_path / "state/faults.json").exists() is is_written
 
 

@@ -1,6 +1,5 @@
 """Files that hang in the kernel: they cost their own source, once."""
 
-import asyncio
 import threading
 from pathlib import Path
 
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.system
 DEADLINE_SECS = 0.3
 
 
-def test_a_file_that_hangs_costs_its_source_and_one_thread(
+async def test_a_file_that_hangs_costs_its_source_and_one_thread(
     tmp_path: Path, stuck_files: StuckFiles
 ) -> None:
     """Over many collections the others are read each time, and no thread is added."""
@@ -44,14 +43,10 @@ def test_a_file_that_hangs_costs_its_source_and_one_thread(
         clocks=Clocks(lambda: 0.0, lambda: 0.0),
         publish=snapshots.append,
     )
-
-    async def collect_often() -> int:
-        before = threading.active_count()
-        for _ in range(20):
-            await collector.collect()
-        return threading.active_count() - before
-
-    added = asyncio.run(collect_often())
+    before = threading.active_count()
+    for _ in range(20):
+        await collector.collect()
+    added = threading.active_count() - before
     assert added <= 2
     for snapshot in snapshots:
         assert snapshot.reading(Memory) is not None

@@ -51,13 +51,13 @@ def _stands_for(entry: str, command: Command) -> bool:
     return command.text == entry
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_command_is_tried_or_listed_with_a_reason(page: str) -> None:
+def test_every_command_is_tried_or_listed_with_a_reason() -> None:
     """A command that nobody thought of fails here, until it is in one of the two tables."""
-    for command in COMMANDS[page]:
-        ways = [entry for entry in _not_tried(page) if _stands_for(entry, command)]
-        ways += [text for text in TRIED.get(page, {}) if text == command.text]
-        assert len(ways) == 1, f"{command.text!r} is in the tables {len(ways)} times"
+    for page in PAGES:
+        for command in COMMANDS[page]:
+            ways = [entry for entry in _not_tried(page) if _stands_for(entry, command)]
+            ways += [text for text in TRIED.get(page, {}) if text == command.text]
+            assert len(ways) == 1, f"{page}: {command.text!r} is in the tables {len(ways)} times"
 
 
 def test_no_entry_has_outlived_its_command() -> None:
@@ -91,11 +91,11 @@ def test_commands_do_what_the_page_says(page: str, tmp_path: Path, ports: dict[P
             reader.leave()
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_block_says_what_it_is(page: str) -> None:
+def test_every_block_says_what_it_is() -> None:
     """A block has a language that is known here, and none is hidden behind four spaces."""
-    assert {block.language for block in blocks(page)} <= LANGUAGES
-    assert re.findall(r"\n\n {4}\S.*", outside_of_blocks(page)) == []
+    assert {block.language for block in ALL_BLOCKS} <= LANGUAGES
+    for page in PAGES:
+        assert re.findall(r"\n\n {4}\S.*", outside_of_blocks(page)) == [], page
 
 
 @pytest.mark.parametrize("block", _of("toml"), ids=lambda block: block.page)
@@ -147,15 +147,15 @@ def test_python_compiles(block: Block) -> None:
     compile(block.text, block.page, "exec")
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_what_a_page_points_to_is_there(page: str) -> None:
+def test_what_a_page_points_to_is_there() -> None:
     """Every link to a file leads to one, and every target for make can be made."""
-    text = outside_of_blocks(page)
-    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text)
-    assert [link for link in links if not (folder_of(page) / link).exists()] == []
     makefile = (ROOT / "Makefile").read_text()
-    targets = re.findall(r"`make ([a-z-]+)\b", text)
-    assert [name for name in targets if f"\n{name}:" not in makefile] == []
+    for page in PAGES:
+        text = outside_of_blocks(page)
+        links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text)
+        assert [link for link in links if not (folder_of(page) / link).exists()] == [], page
+        targets = re.findall(r"`make ([a-z-]+)\b", text)
+        assert [name for name in targets if f"\n{name}:" not in makefile] == [], page
 
 
 def test_files_of_pages_are_there() -> None:

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from typing import Any
 
-import pytest
-
 from exporter.collectors.everything import NAMES
 from exporter.collectors.gpu.words import REASON_BITS
 from exporter.config import Config, ProbeCommand
@@ -53,34 +51,33 @@ def _words(page: str) -> list[str]:
     return WORD.findall((ROOT / page).read_text("utf-8"))
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_metrics(page: str) -> None:
+def test_metrics() -> None:
     """Every family that a page names is on the page of metrics."""
-    named = {name for word in _words(page) for name in METRIC.findall(word)}
-    assert named - NAMES - LABELS - REASON_BITS.keys() - MADE_UP == (
-        named & RENAMED if page in ("CHANGELOG.md", "docs/stability.md") else set()
-    )
+    for page in PAGES:
+        named = {name for word in _words(page) for name in METRIC.findall(word)}
+        assert named - NAMES - LABELS - REASON_BITS.keys() - MADE_UP == (
+            named & RENAMED if page in ("CHANGELOG.md", "docs/stability.md") else set()
+        ), page
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_keys(page: str) -> None:
+def test_keys() -> None:
     """Every key of the configuration that a page names is one."""
-    named = {key for word in _words(page) for key in KEY.findall(word)}
-    assert named - KEYS - MADE_UP == set()
-    text = (ROOT / page).read_text("utf-8")
-    variables = {name for name in re.findall(r"APP__(\w+)", text) if name != "SECTION__KEY"}
-    assert {name.lower().replace("__", ".") for name in variables} - KEYS - MADE_UP == set()
+    for page in PAGES:
+        named = {key for word in _words(page) for key in KEY.findall(word)}
+        text = (ROOT / page).read_text("utf-8")
+        variables = {name for name in re.findall(r"APP__(\w+)", text) if name != "SECTION__KEY"}
+        named |= {name.lower().replace("__", ".") for name in variables}
+        assert named - KEYS - MADE_UP == set(), page
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_files(page: str) -> None:
+def test_files() -> None:
     """Every file of ours that a page names is there, seen from the root or from exporter/."""
     roots = (ROOT, ROOT / "exporter")
     folders = {path.name for root in roots for path in root.iterdir()} - {"build"}  # what we make
-    words = {word for word in _words(page) if PATH.fullmatch(word)} - MADE_UP
-    for word in words:
-        is_ours = word.split("/")[0] in folders
-        assert not is_ours or any((root / word).exists() for root in roots), word
+    for page in PAGES:
+        for word in {word for word in _words(page) if PATH.fullmatch(word)} - MADE_UP:
+            is_ours = word.split("/")[0] in folders
+            assert not is_ours or any((root / word).exists() for root in roots), (page, word)
 
 
 def test_flags() -> None:

@@ -65,16 +65,6 @@ def test_a_fault_ends_by_its_own_condition(tmp_path: Path) -> None:
     assert said[-1].transitions == (("hot", "active", 1), ("hot", "cleared", 1))
 
 
-def test_unknown_neither_begins_nor_ends_a_fault(tmp_path: Path) -> None:
-    """A value that is not said changes nothing, and is reported as not judged."""
-    said = run_heat(judge(tmp_path, HOT), (0, None), (60, None), (120, None))
-    assert active(said[-1]) == []
-    assert [rules for _, rules in said[-1].unknown.items()] == [("hot",)]
-    said = run_heat(judge(tmp_path, HOT), (0, 90.0), (60, 90.0), (75, None), (200, None))
-    assert active(said[-1]) == ["hot"]
-    assert said[-1].is_healthy
-
-
 def test_a_fault_that_cannot_be_judged_for_long_ends_as_unjudged(tmp_path: Path) -> None:
     """After the life of the cache it is neither shown as active nor as cleared."""
     said = run_heat(
@@ -132,14 +122,6 @@ def test_a_gate_keeps_a_rule_away(tmp_path: Path) -> None:
     opened = judging.evaluate(scene(30, gpu(heat=90.0, **{"clock[sm]": 1.0})))
     assert [active(each) for each in (closed, unknown, opened)] == [[], [], ["hot"]]
     assert [len(each.unknown) for each in (closed, unknown, opened)] == [0, 1, 0]
-
-
-def test_a_fault_has_the_advice_of_its_action(tmp_path: Path) -> None:
-    """The sentence of the catalogue, and what of it is about this component."""
-    judging = judge(tmp_path, rule("hot", "gpu", "heat > 85", action="reset_gpu"))
-    found = fault(judging.evaluate(scene(0, gpu(heat=90.0))), "hot")
-    assert found.action == "reset_gpu"
-    assert "nvidia-smi --gpu-reset" in found.advice
 
 
 def test_a_severity_of_the_site_ends_an_escalation(tmp_path: Path) -> None:

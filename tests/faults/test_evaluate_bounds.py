@@ -118,13 +118,6 @@ def test_the_end_of_one_fault_hides_no_event_of_another_component(tmp_path: Path
     assert [each.subject.hw_id for each in said.active] == ["u1", "u0"]
 
 
-def test_what_was_unknown_begins_when_it_is_seen(tmp_path: Path) -> None:
-    """Not when nobody could say."""
-    judging = judge(tmp_path, rule("hot", "gpu", "heat > 85"))
-    judging.evaluate(scene(0, gpu()))
-    assert fault(judging.evaluate(scene(15, gpu(heat=90.0))), "hot").since == WALL + 15
-
-
 def test_what_waits_is_forgotten_with_its_component(tmp_path: Path) -> None:
     """Nothing is remembered of a process that ends before its fault is shown."""
     judging = judge(tmp_path, rule("slow", "process", "share < 5", **{"for": "60s"}))

@@ -255,15 +255,6 @@ def test_a_chain_is_followed_to_its_root(tmp_path: Path) -> None:
     assert not said.is_healthy
 
 
-def test_another_component_without_the_relation_does_not_explain(tmp_path: Path) -> None:
-    """A fault of GPU 1 is no cause for GPU 0."""
-    text = rule("hot", "gpu", "heat > 85") + explained(
-        "slow", "gpu", "errors > 0", {"rule": "hot", "via": "same"}
-    )
-    said = judge(tmp_path, text).evaluate(scene(0, gpu(0, errors=1.0), gpu(1, heat=90.0)))
-    assert fault(said, "slow").is_root
-
-
 def test_what_is_near_explains_before_what_is_elsewhere(tmp_path: Path) -> None:
     """A fault of the component itself is the cause, although one of the node came first."""
     causes = ({"rule": "short", "via": "node"}, {"rule": "hot", "via": "same"})

@@ -22,7 +22,6 @@ from exporter.model.silence import Silence
 from exporter.model.verdict import Cause, Conclusions, Edge, Subject
 from exporter.toml import tomllib
 from tests.faults.conclusions import (
-    BROKEN,
     CONCLUSIONS,
     DISK,
     GPU,
@@ -294,9 +293,3 @@ def test_a_file_that_is_read_again_keeps_its_silences(tmp_path: Path) -> None:
     file.write_text(f"{text}{text}")
     known.reread(NOW + 15)
     assert [each.since for each in known.active(NOW + 15)] == [NOW, NOW + 15]
-
-
-def test_the_broken_disk_is_still_what_is_broken() -> None:
-    """A silence changes nothing else of a fault."""
-    found = silenced(CONCLUSIONS, [Silence("1", NOW + 60, "me", "test")])
-    assert replace(found.faults[0], silence=None) == BROKEN

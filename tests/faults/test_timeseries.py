@@ -60,15 +60,6 @@ def test_a_value_that_becomes_text_and_back_changes_and_does_not_rise() -> None:
     assert made.over("increase", 600.0, 60.0) == 2.0
 
 
-def test_what_has_gone_is_forgotten() -> None:
-    """Series end with their entity, also where another one has come in its place."""
-    history = History()
-    history.keep_only({KEY})
-    history.take(KEY, "errors", 60.0, 0.0, 5.0)
-    history.keep_only({("gpu", "another")})
-    assert history.series(KEY, "errors", 60.0) is None
-
-
 def test_no_more_series_are_kept_than_there_is_room_for() -> None:
     """Where there is no room a field has no series, and those that have one go on."""
     history = History()

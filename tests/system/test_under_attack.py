@@ -54,42 +54,33 @@ def unharmed(program: Program) -> Iterator[None]:
     wait_for(lambda: program.collections() > before, "another collection")
 
 
-def test_pages_are_never_torn(program: Program) -> None:
+async def test_pages_are_never_torn(program: Program) -> None:
     """While snapshots change all the time, used and available memory always make the total."""
-
-    async def scenario() -> set[str]:
-        pages: set[str] = set()
-        until = time.monotonic() + 2.0
-        while time.monotonic() < until:
-            pages.update(await at_once(10, lambda: scrape(program.port)))
-        return pages
-
-    pages = asyncio.run(scenario())
+    pages: set[str] = set()
+    until = time.monotonic() + 2.0
+    while time.monotonic() < until:
+        pages.update(await at_once(10, lambda: scrape(program.port)))
     assert len({value_of(page, "hw_exporter_collections_total") for page in pages}) > 1
     assert all(map(is_of_one_moment, pages))
 
 
-def test_half_headers_silence_and_nobody_reading(program: Program) -> None:
+async def test_half_headers_silence_and_nobody_reading(program: Program) -> None:
     """Six hundred bad clients: a good one is served meanwhile, and all bad ones are closed."""
     open_before = program.descriptor_count()
-
-    async def scenario() -> list[float]:
-        deaf = [deaf_client(program.port) for _ in range(200)]
-        halves = await at_once(300, lambda: connect(program.port, HALF))
-        silent = await at_once(50, lambda: connect(program.port))
-        took = []
-        for _ in range(30):
-            began = time.monotonic()
-            assert is_of_one_moment(await scrape(program.port))
-            took.append(time.monotonic() - began)
-        assert all(await asyncio.gather(*map(is_closed, [*halves, *silent])))
-        # Those who never read are closed by the program too, while they still hold on.
-        wait_for(lambda: program.descriptor_count() <= open_before, "all to be closed")
-        for sock in deaf:
-            sock.close()
-        return took
-
-    took = sorted(asyncio.run(scenario()))
+    deaf = [deaf_client(program.port) for _ in range(200)]
+    halves = await at_once(300, lambda: connect(program.port, HALF))
+    silent = await at_once(50, lambda: connect(program.port))
+    took = []
+    for _ in range(30):
+        began = time.monotonic()
+        assert is_of_one_moment(await scrape(program.port))
+        took.append(time.monotonic() - began)
+    assert all(await asyncio.gather(*map(is_closed, [*halves, *silent])))
+    # Those who never read are closed by the program too, while they still hold on.
+    wait_for(lambda: program.descriptor_count() <= open_before, "all to be closed")
+    for sock in deaf:
+        sock.close()
+    took = sorted(took)
     assert took[len(took) // 2] < 0.1
 
 
@@ -103,53 +94,41 @@ def test_garbage_of_all_kinds(program: Program) -> None:
     assert asyncio.run(send_garbage(program.port, 2000)) == 0
 
 
-def test_a_header_without_end(program: Program) -> None:
+async def test_a_header_without_end(program: Program) -> None:
     """A client that sends header lines for ever is cut off after a bounded number of bytes."""
-
-    async def scenario() -> int:
-        reader, writer = await connect(program.port, b"GET / HTTP/1.1\r\n")
-        sent = 0
-        try:
-            while sent < 50 * MIB and not reader.at_eof():
-                writer.write(b"X-More: and more\r\n" * 1000)
-                await writer.drain()
-                sent += 18_000
-        except ConnectionError:
-            pass  # that is what is expected
-        writer.close()
-        return sent
-
-    assert asyncio.run(scenario()) < 20 * MIB
+    reader, writer = await connect(program.port, b"GET / HTTP/1.1\r\n")
+    sent = 0
+    try:
+        while sent < 50 * MIB and not reader.at_eof():
+            writer.write(b"X-More: and more\r\n" * 1000)
+            await writer.drain()
+            sent += 18_000
+    except ConnectionError:
+        pass  # that is what is expected
+    writer.close()
+    assert sent < 20 * MIB
 
 
-def test_a_body_nobody_asked_for(program: Program) -> None:
+async def test_a_body_nobody_asked_for(program: Program) -> None:
     """A gigabyte announced with a GET is not waited for, and what comes of it is not kept."""
-
-    async def scenario() -> bytes:
-        head = b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n"
-        reader, writer = await connect(program.port, head)
-        answer = await asyncio.wait_for(reader.readuntil(b"}"), PATIENCE_SECS)
-        try:
-            for _ in range(100):
-                writer.write(bytes(100_000))
-                await writer.drain()
-        except ConnectionError:
-            pass  # that is what is expected
-        await is_closed((reader, writer))
-        return answer
-
-    assert asyncio.run(scenario()).startswith(b"HTTP/1.1 200 OK")
+    head = b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n"
+    reader, writer = await connect(program.port, head)
+    answer = await asyncio.wait_for(reader.readuntil(b"}"), PATIENCE_SECS)
+    try:
+        for _ in range(100):
+            writer.write(bytes(100_000))
+            await writer.drain()
+    except ConnectionError:
+        pass  # that is what is expected
+    await is_closed((reader, writer))
+    assert answer.startswith(b"HTTP/1.1 200 OK")
 
 
-def test_many_requests_on_one_connection(program: Program) -> None:
+async def test_many_requests_on_one_connection(program: Program) -> None:
     """Thousands of pipelined requests are answered one after the other, all of them."""
-
-    async def scenario() -> int:
-        request = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
-        last = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-        reader, writer = await connect(program.port, request * 2000 + last)
-        answers = await asyncio.wait_for(reader.read(), PATIENCE_SECS)
-        writer.close()
-        return answers.count(b'{"status"')
-
-    assert asyncio.run(scenario()) == 2001
+    request = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    last = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    reader, writer = await connect(program.port, request * 2000 + last)
+    answers = await asyncio.wait_for(reader.read(), PATIENCE_SECS)
+    writer.close()
+    assert answers.count(b'{"status"') == 2001

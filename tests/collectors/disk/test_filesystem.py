@@ -16,7 +16,7 @@ from exporter.model.reading import Reading
 from exporter.reading.source import SourceAbsent, SourceFailed
 from tests.collectors.small_node import SmallNode
 from tests.fakes.fuse import StuckFiles
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import in_virtual_time, run_virtually
 
 T = TypeVar("T")
 
@@ -160,19 +160,16 @@ def test_a_dead_mount_costs_itself_and_is_left_alone(node: SmallNode) -> None:
     assert answers.asked.count("/host/nfs") == 1
 
 
-def test_no_more_than_a_few_mounts_may_hang(node: SmallNode) -> None:
+@in_virtual_time
+async def test_no_more_than_a_few_mounts_may_hang(node: SmallNode) -> None:
     """Each holds a thread: a node with a hundred dead mounts gets eight stuck threads."""
     for number in range(14):
         node.mount(f"/nfs/{number:02}", fstype="nfs4", number=f"0:{number}")
     answers = Answers()
     answers.hanging.update(f"/host/nfs/{number:02}" for number in range(14))
     source = built(node, answers)
-
-    async def two_reads() -> Reading[object]:
-        await source.read()
-        return await source.read()
-
-    reading = run_virtually(two_reads())
+    await source.read()
+    reading = await source.read()
     assert len(answers.asked) == MOST_STUCK
     assert sum(fs.unreachable for fs in found(reading).values()) == MOST_STUCK
     assert any("too many" in missing.reason for missing in reading.missing)
@@ -223,7 +220,8 @@ def test_more_filesystems_than_the_limit_are_counted(node: SmallNode) -> None:
     assert reading.missing[0].reason.startswith("2 more")
 
 
-def test_a_mount_that_was_unmounted_while_it_hangs_still_holds_its_thread(
+@in_virtual_time
+async def test_a_mount_that_was_unmounted_while_it_hangs_still_holds_its_thread(
     node: SmallNode,
 ) -> None:
     """It counts among those that may hang until its call has ended, mounted or not."""
@@ -233,39 +231,32 @@ def test_a_mount_that_was_unmounted_while_it_hangs_still_holds_its_thread(
     answers = Answers()
     answers.hanging.update(f"/host{mount}" for mount in mounts)
     source = built(node, answers)
-
-    async def unmounted() -> Reading[object]:
-        await source.read()
-        node.write("proc/1/mountinfo", "22 27 8:1 / /data rw - ext4 /dev/sda1 rw\n")
-        return await source.read()
-
-    reading = run_virtually(unmounted())
+    await source.read()
+    node.write("proc/1/mountinfo", "22 27 8:1 / /data rw - ext4 /dev/sda1 rw\n")
+    reading = await source.read()
     assert found(reading)["/data"].size_bytes is None
     assert [missing.reason for missing in reading.missing] == [
         "not asked: too many other mounts hang"
     ]
 
 
-def test_an_answer_that_comes_late_is_forgotten_with_its_mount(node: SmallNode) -> None:
+@in_virtual_time
+async def test_an_answer_that_comes_late_is_forgotten_with_its_mount(node: SmallNode) -> None:
     """What was unmounted while it hung leaves nothing behind, and no complaint in the log."""
     node.mount("/a", number="8:1")
     node.mount("/b", number="8:2")
     answers = Answers()
     source = built(node, answers)
-
-    async def scenario() -> dict[str, Filesystem]:
-        late: asyncio.Future[os.statvfs_result] = asyncio.get_running_loop().create_future()
-        late.set_exception(OSError(5, "late"))
-        source._asking["/gone"] = late
-        await source.read()
-        assert not source._asking
-        return found(await source.read())
-
-    assert list(run_virtually(scenario())) == ["/a", "/b"]
+    late: asyncio.Future[os.statvfs_result] = asyncio.get_running_loop().create_future()
+    late.set_exception(OSError(5, "late"))
+    source._asking["/gone"] = late
+    await source.read()
+    assert not source._asking
+    assert list(found(await source.read())) == ["/a", "/b"]
 
 
 @pytest.mark.system
-def test_a_filesystem_that_hangs_in_the_kernel_is_unreachable(
+async def test_a_filesystem_that_hangs_in_the_kernel_is_unreachable(
     node: SmallNode, stuck_files: StuckFiles
 ) -> None:
     """With real threads and a real filesystem that never answers, the others are read in time."""
@@ -274,14 +265,9 @@ def test_a_filesystem_that_hangs_in_the_kernel_is_unreachable(
     node.mount(str(stuck_files.folder), fstype="fuse.dead", number="0:99")
     everything = Devices(filesystem_type_exclude=(), mountpoint_exclude=())
     source = FilesystemSource(node.proc, node.sys, Path("/"), DaemonThreads(), everything)
-
-    async def two_reads() -> dict[str, Filesystem]:
-        await source.read()
-        filesystems = found(await source.read())
-        await source.close()
-        return filesystems
-
-    filesystems = asyncio.run(two_reads())
+    await source.read()
+    filesystems = found(await source.read())
+    await source.close()
     assert filesystems[str(stuck_files.folder)].unreachable
     assert filesystems["/"].size_bytes == os.statvfs("/").f_blocks * os.statvfs("/").f_frsize
     stuck_files.release("/")

@@ -13,7 +13,7 @@ from exporter.blocking import DaemonThreads
 from exporter.collectors.ebpf.libraries import Found, OpenLibrary, open_library
 from exporter.collectors.ebpf.tenant_files import MAX_HANGING, GivenUp, Progress, TenantFiles
 from tests.fakes.fuse import StuckFiles, released
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import in_virtual_time
 from tests.fakes.waiting import until
 
 pytestmark = pytest.mark.system
@@ -66,27 +66,24 @@ async def test_a_filesystem_that_hangs_is_left_out_until_it_answers() -> None:
     assert await files.read(partial(door.read, ("bad",))) == "read"
 
 
-def test_so_many_filesystems_may_hang_and_no_more() -> None:
+@in_virtual_time
+async def test_so_many_filesystems_may_hang_and_no_more() -> None:
     """Each keeps a thread: then nothing new is opened until one of them answers."""
+    waiting: list[asyncio.Future[Any]] = []
 
-    async def scenario() -> None:
-        waiting: list[asyncio.Future[Any]] = []
+    def call(function: Callable[[], T]) -> Awaitable[T]:
+        del function
+        waiting.append(asyncio.get_running_loop().create_future())
+        return waiting[-1]
 
-        def call(function: Callable[[], T]) -> Awaitable[T]:
-            del function
-            waiting.append(asyncio.get_running_loop().create_future())
-            return waiting[-1]
-
-        files = TenantFiles(call)
-        for _ in range(MAX_HANGING):
-            assert files.may_open("good")
-            assert await files.read(lambda _: "read") is None
-        assert not files.may_open("good")
-        waiting[0].set_exception(GivenUp())
-        await asyncio.sleep(0)
+    files = TenantFiles(call)
+    for _ in range(MAX_HANGING):
         assert files.may_open("good")
-
-    run_virtually(scenario())
+        assert await files.read(lambda _: "read") is None
+    assert not files.may_open("good")
+    waiting[0].set_exception(GivenUp())
+    await asyncio.sleep(0)
+    assert files.may_open("good")
 
 
 async def test_what_a_reader_raises_is_raised() -> None:

@@ -81,7 +81,7 @@ def test_a_file_with_something_else_in_it_is_absent(node: AmdNode, name: str, te
     assert by_file[name] is None
 
 
-def test_values_that_cannot_be_are_left_out(node: AmdNode) -> None:
+async def test_values_that_cannot_be_are_left_out(node: AmdNode) -> None:
     """All ones, a terawatt and 300 degrees are no values; they are counted."""
     node.card(
         FIRST,
@@ -92,13 +92,9 @@ def test_values_that_cannot_be_are_left_out(node: AmdNode) -> None:
             "mem_info_vram_used": "18446744073709551615",
         },
     )
-
-    async def scenario() -> tuple[Gpu, dict[str, float]]:
-        reading = await VendorNode(node.sys).source.read()
-        assert isinstance(reading.value, Gpus)
-        return only(reading.value).gpu, dict(reading.rejected)
-
-    gpu, rejected = asyncio.run(scenario())
+    reading = await VendorNode(node.sys).source.read()
+    assert isinstance(reading.value, Gpus)
+    gpu, rejected = only(reading.value).gpu, dict(reading.rejected)
     assert (gpu.utilization_percent, gpu.power_draw_watts) == (None, None)
     assert (gpu.temperature_celsius, gpu.memory_used_bytes) == (None, None)
     assert rejected.keys() >= {"utilization_percent", "power_draw_watts", "temperature_celsius"}
@@ -186,15 +182,11 @@ def test_numbers_follow_the_bus(node: AmdNode) -> None:
     ]
 
 
-def test_gpus_of_both_vendors_are_one_list(node: AmdNode) -> None:
+async def test_gpus_of_both_vendors_are_one_list(node: AmdNode) -> None:
     """Beside NVML the card has the next number; both backends are named."""
     node.other_device("0000:c1:00.0", "0x10de", "0x030200")
     nvidia = GpuAnswer((Gpu(index=0, uuid="GPU-n", name="H100"),), driver_version="550.1")
-
-    async def scenario() -> Gpus:
-        return await VendorNode(node.sys, nvidia=nvidia).read()
-
-    gpus = asyncio.run(scenario())
+    gpus = await VendorNode(node.sys, nvidia=nvidia).read()
     assert [(s.gpu.index, s.gpu.vendor) for s in gpus.states] == [(0, "nvidia"), (1, "amd")]
     assert [(each.backend, each.driver_version) for each in gpus.backends] == [
         ("nvml", "550.1"),
@@ -306,32 +298,27 @@ def test_a_cut_or_unknown_table_says_nothing() -> None:
     assert parse_metrics(future) == parse_metrics(b"")
 
 
-def test_a_file_that_hangs_costs_its_card(node: AmdNode) -> None:
+async def test_a_file_that_hangs_costs_its_card(node: AmdNode) -> None:
     """The card is hung and not read again; the other stays fresh; it is back when it answers."""
     node.card(SECOND, {"unique_id": "a3b000000000002\n"})
-
-    async def scenario() -> tuple[Gpus, Gpus, Gpus]:
-        call = threads()
-        vendor_node = VendorNode(node.sys, call=call, timeout_secs=0.2)
-        await vendor_node.read()
-        pipe = node.sys / "bus/pci/devices" / FIRST / "gpu_busy_percent"
-        _trap(pipe)
-        hung = await vendor_node.read()
-        before = threading.active_count()
-        for _ in range(3):
-            again = await vendor_node.read()
-        assert threading.active_count() == before, "one thread hangs, and no more"
-        writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-        os.write(writer, b"50\n")
-        os.close(writer)
-        pipe.unlink()
-        pipe.write_text("50\n")
-        await asyncio.sleep(0.1)
-        back = await vendor_node.read()
-        await vendor_node.source.close()
-        return hung, again, back
-
-    hung, again, back = asyncio.run(scenario())
+    call = threads()
+    vendor_node = VendorNode(node.sys, call=call, timeout_secs=0.2)
+    await vendor_node.read()
+    pipe = node.sys / "bus/pci/devices" / FIRST / "gpu_busy_percent"
+    _trap(pipe)
+    hung = await vendor_node.read()
+    before = threading.active_count()
+    for _ in range(3):
+        again = await vendor_node.read()
+    assert threading.active_count() == before, "one thread hangs, and no more"
+    writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    os.write(writer, b"50\n")
+    os.close(writer)
+    pipe.unlink()
+    pipe.write_text("50\n")
+    await asyncio.sleep(0.1)
+    back = await vendor_node.read()
+    await vendor_node.source.close()
     for gpus in (hung, again):
         assert [(state.up, state.reason) for state in gpus.states] == [
             (False, "hung"),

@@ -129,27 +129,20 @@ def test_a_failed_run_with_good_chips_says_nothing_of_the_others(npu: NpuNode) -
     assert [(state.up, state.stale) for state in gpus.states] == [(True, False), (True, True)]
 
 
-def test_a_late_answer_does_not_ask_nvidia_again(npu: NpuNode) -> None:
+async def test_a_late_answer_does_not_ask_nvidia_again(npu: NpuNode) -> None:
     """Chips that come after the collection are shown at once, without a pass over the others."""
     npu.prints(tables(A3))
     npu.runs(f'sleep 1.3; cat "{npu.bin}/output"')
     h100 = GpuAnswer((Gpu(index=0, uuid="GPU-n", name="H100"),))
-
-    async def scenario() -> tuple[Gpus, Gpus, int]:
-        node = VendorNode(
-            npu.root / "sys", nvidia=h100, timeout_secs=20.0, environment=npu.environment
-        )
-        first = await node.read()
-        await node.settle()
-        woken = await node.read(after_secs=2.0)
-        await node.source.close()
-        assert node.wakes > 0
-        return first, woken, node.nvml.passes
-
-    first, woken, passes = asyncio.run(scenario())
+    node = VendorNode(npu.root / "sys", nvidia=h100, timeout_secs=20.0, environment=npu.environment)
+    first = await node.read()
+    await node.settle()
+    woken = await node.read(after_secs=2.0)
+    await node.source.close()
+    assert node.wakes > 0
     assert [state.gpu.vendor for state in first.states] == ["nvidia"]
     assert [state.gpu.vendor for state in woken.states] == ["nvidia", "ascend", "ascend"]
-    assert passes == 1
+    assert node.nvml.passes == 1
 
 
 def test_a_chip_that_is_printed_twice_is_one_chip(npu: NpuNode) -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 
 from exporter.collectors.gpu.backend import BackendError, GpuAnswer
-from exporter.collectors.gpu.values import Gpu, Gpus
+from exporter.collectors.gpu.values import Gpu
 from exporter.collectors.vendors.cards import Indexes, OtherVendorGpus, Parts
 from exporter.collectors.vendors.sysfs_cards import SysfsCards
 from exporter.collectors.vendors.vendors import VENDORS
@@ -17,7 +17,7 @@ from tests.collectors.vendors.vendor_node import VendorNode
 from tests.fakes.amd_cards import AmdNode
 from tests.fakes.refused import refuse
 from tests.fakes.source_context import call_now, source_context
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import in_virtual_time
 
 T = TypeVar("T")
 
@@ -63,75 +63,59 @@ class Broken:
         await asyncio.sleep(0)
 
 
-def test_a_look_for_drivers_that_blocks_costs_no_gpu_of_nvidia(tmp_path: Path) -> None:
+@in_virtual_time
+async def test_a_look_for_drivers_that_blocks_costs_no_gpu_of_nvidia(tmp_path: Path) -> None:
     """NVIDIA's are read each time, and no second look is begun while the first has not ended."""
     call = Blocked(good=2)  # NVIDIA's driver is looked for twice: once at the start
-
-    async def scenario() -> tuple[list[Gpus], int]:
-        node = VendorNode(tmp_path / "sys", nvidia=NVIDIA, call=call)
-        seen = [await node.read() for _ in range(4)]
-        calls = call.calls
-        await node.source.close()
-        return seen, calls
-
-    seen, calls = run_virtually(scenario())
+    node = VendorNode(tmp_path / "sys", nvidia=NVIDIA, call=call)
+    seen = [await node.read() for _ in range(4)]
+    calls = call.calls
+    await node.source.close()
     assert [[state.stale for state in gpus.states] for gpus in seen] == [[False]] * 4
     assert calls <= 4
 
 
-def test_a_look_for_drivers_that_is_refused_costs_no_gpu_of_nvidia(tmp_path: Path) -> None:
+@in_virtual_time
+async def test_a_look_for_drivers_that_is_refused_costs_no_gpu_of_nvidia(tmp_path: Path) -> None:
     """A driver that may not be looked for is not there."""
     drivers = tmp_path / "sys/bus/pci/drivers"
     drivers.mkdir(parents=True)
     refuse(drivers / "amdgpu")
-
-    async def scenario() -> Gpus:
-        node = VendorNode(tmp_path / "sys", nvidia=NVIDIA)
-        seen = await node.read()
-        await node.source.close()
-        return seen
-
-    assert [state.up for state in run_virtually(scenario()).states] == [True]
+    node = VendorNode(tmp_path / "sys", nvidia=NVIDIA)
+    seen = await node.read()
+    await node.source.close()
+    assert [state.up for state in seen.states] == [True]
 
 
-def test_cards_that_cannot_be_listed_are_asked_for_once(tmp_path: Path) -> None:
+@in_virtual_time
+async def test_cards_that_cannot_be_listed_are_asked_for_once(tmp_path: Path) -> None:
     """Each pass fails at its deadline; one call hangs, and not one for each pass."""
     call = Blocked(good=0)
-
-    async def scenario() -> int:
-        ctx = source_context(Config(sources=Sources(sys_root=str(tmp_path))), call=call)
-        cards = SysfsCards(Parts(AMD, ctx, Indexes(tmp_path)), NoReader())
-        for _ in range(3):
-            with pytest.raises(BackendError) as failed:
-                await cards.ask()
-            assert failed.value.reason == "timeout"
-        await cards.close()
-        return call.calls
-
-    assert run_virtually(scenario()) == 1
+    ctx = source_context(Config(sources=Sources(sys_root=str(tmp_path))), call=call)
+    cards = SysfsCards(Parts(AMD, ctx, Indexes(tmp_path)), NoReader())
+    for _ in range(3):
+        with pytest.raises(BackendError) as failed:
+            await cards.ask()
+        assert failed.value.reason == "timeout"
+    await cards.close()
+    assert call.calls == 1
 
 
-def test_a_bug_about_one_vendor_costs_that_vendor(tmp_path: Path) -> None:
+@in_virtual_time
+async def test_a_bug_about_one_vendor_costs_that_vendor(tmp_path: Path) -> None:
     """The reason says so, and nothing is raised that would cost the others their reading."""
-
-    async def scenario() -> tuple[str, str]:
-        parts = Parts(AMD, source_context(Config()), Indexes(tmp_path))
-        gpus = OtherVendorGpus(parts, Broken(), lambda: None)
-        before = gpus.backend.reason
-        await gpus.wait_a_moment()
-        return before, gpus.backend.reason
-
-    assert run_virtually(scenario()) == ("pending", "unknown_error")
+    parts = Parts(AMD, source_context(Config()), Indexes(tmp_path))
+    gpus = OtherVendorGpus(parts, Broken(), lambda: None)
+    before = gpus.backend.reason
+    await gpus.wait_a_moment()
+    assert (before, gpus.backend.reason) == ("pending", "unknown_error")
 
 
-def test_only_drivers_that_are_here_are_named(tmp_path: Path) -> None:
+@in_virtual_time
+async def test_only_drivers_that_are_here_are_named(tmp_path: Path) -> None:
     """A node with one driver says nothing of the others, from the first collection on."""
     AmdNode(tmp_path / "sys").card("0000:83:00.0")
-
-    async def scenario() -> Gpus:
-        node = VendorNode(tmp_path / "sys")
-        first = await node.read()
-        await node.source.close()
-        return first
-
-    assert [each.backend for each in run_virtually(scenario()).others] == ["amdgpu"]
+    node = VendorNode(tmp_path / "sys")
+    first = await node.read()
+    await node.source.close()
+    assert [each.backend for each in first.others] == ["amdgpu"]

@@ -18,7 +18,7 @@ from exporter.web.server.acceptor import (
     network_of,
 )
 from exporter.web.server.guard import GuardedServer
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import in_virtual_time
 from tests.web.serving import until
 
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -112,32 +112,29 @@ class _Crowded(socket.socket):
 
 
 @pytest.mark.parametrize(("waiting", "asked"), [(0, [0.0, 0.1, 0.2, 0.3]), (1, [0.0])])
-def test_without_a_descriptor_who_waits_goes_or_all_are_waited_for(
+@in_virtual_time
+async def test_without_a_descriptor_who_waits_goes_or_all_are_waited_for(
     waiting: int, asked: list[float]
 ) -> None:
     """Where nobody waits there is a pause before the next try: it is no busy loop."""
-
-    async def scenario() -> tuple[list[float], list[bool], int]:
-        listening, server = _Crowded(), _Server()
-        listening.setblocking(False)  # noqa: FBT003 - the socket's own signature
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        acceptor = Acceptor([listening], Bounds(9, 60.0), server)
-        acceptor.start()
-        clients = [socket.create_connection(listening.getsockname()) for _ in range(waiting)]
-        await asyncio.sleep(0.01)
-        before = asyncio.get_running_loop().time()
-        listening.asked, listening.refusals = [], 1 if waiting else 3
-        clients.append(socket.create_connection(listening.getsockname()))
-        await asyncio.sleep(1)
-        found = [round(at - before, 3) for at in listening.asked]
-        counts = sorted(set(found)), list(server.closed), len(acceptor)
-        acceptor.close()
-        for client in clients:
-            client.close()
-        return counts
-
-    assert run_virtually(scenario()) == (asked, [True] * waiting, 1)
+    listening, server = _Crowded(), _Server()
+    listening.setblocking(False)  # noqa: FBT003 - the socket's own signature
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
+    acceptor = Acceptor([listening], Bounds(9, 60.0), server)
+    acceptor.start()
+    clients = [socket.create_connection(listening.getsockname()) for _ in range(waiting)]
+    await asyncio.sleep(0.01)
+    before = asyncio.get_running_loop().time()
+    listening.asked, listening.refusals = [], 1 if waiting else 3
+    clients.append(socket.create_connection(listening.getsockname()))
+    await asyncio.sleep(1)
+    found = [round(at - before, 3) for at in listening.asked]
+    counts = sorted(set(found)), list(server.closed), len(acceptor)
+    acceptor.close()
+    for client in clients:
+        client.close()
+    assert counts == (asked, [True] * waiting, 1)
 
 
 def _are_closed(scene: _Scene, count: int) -> bool:
