@@ -7,8 +7,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.commands.running import run
 from tests.fakes.kmsg import KernelLog
 from tests.program import ROOT, Program, value_of, wait_for
@@ -83,23 +81,6 @@ def test_what_a_program_writes_is_not_believed(tmp_path: Path, kernel_log: Kerne
         kernel_log.say("BUG: kernel NULL pointer dereference, address: 0000000000000010")
         wait_for_fault(program, "kernel_oops")
         assert [fault["rule"] for fault in faults(program)] == ["kernel_oops"]
-
-
-def test_a_fault_survives_the_restart_of_the_program(tmp_path: Path, kernel_log: KernelLog) -> None:
-    """The next process shows it with the same beginning, although nobody tells of it again."""
-    state = tmp_path / "state"
-    state.mkdir()
-    kept = settings(kernel_log, state={"dir": str(state)})
-    with Program(tmp_path / "first", kept) as program:
-        program.first_page()
-        kernel_log.say(LOST)
-        before = wait_for_fault(program, "gpu_lost")
-        wait_for((state / "faults.json").exists, "the state to be written")
-        program.stop()
-    with Program(tmp_path / "second", kept) as program:
-        program.first_page()
-        after = wait_for_fault(program, "gpu_lost")
-    assert after["since"] == pytest.approx(before["since"], abs=1.0)
 
 
 def test_rule_runner_can_be_switched_off(tmp_path: Path) -> None:

@@ -240,26 +240,6 @@ def test_what_nvidia_smi_calls_lost_is_a_fault(new_node: Callable[[str], GpuNode
     _side_by_side(lose, SMI_LOSSES.items())
 
 
-def test_eight_equally_sick_gpus_are_one_incident(node: GpuNode) -> None:
-    """One headline and one card count them, in each place that tells it."""
-    node.nvml.say("remapped_rows.failed = 1", capture=CAPTURE)
-    with node.start(interval_secs=1.0) as program:
-        program.page_with('fault="gpu_row_remap_failed"')
-        found = program.get("/faults").document["incidents"]
-        critical = [it for it in found if it["severity"] == "critical"]
-        assert len(critical) == 1
-        assert critical[0]["summary"].startswith("8 of 8 GPUs: ")
-        assert critical[0]["affects"].startswith("GPU 0–7")
-        assert [root["hw_type"] for root in critical[0]["roots"]] == ["node"]
-        for path in ("/status", "/", "/faults"):
-            text = program.get(path, Accept="text/plain").text
-            assert "8 of 8 GPUs: " in text, path
-        html = program.get("/faults", Accept="text/html").text
-        assert html.count("<h3") == len(found)
-        node.nvml.say(capture=CAPTURE)
-        wait_for(lambda: down_by_faults(program) == set(), "the end", HEALED_SECS)
-
-
 @pytest.mark.parametrize("seed", [3, 11])
 def test_nothing_begins_after_a_live_schedule(
     tmp_path: Path, nvidia_smi: NvidiaSmi, seed: int

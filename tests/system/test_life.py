@@ -268,22 +268,3 @@ def test_a_hangup_during_the_start_ends_nothing(tmp_path: Path) -> None:
         program.process.send_signal(signal.SIGHUP)
         program.first_page()
         assert program.stop()[0] == 0
-
-
-def test_a_hangup_reads_tokens_again_and_ends_nothing(tmp_path: Path) -> None:
-    """SIGHUP means what it means to other servers, as far as it can; a sentence says how far."""
-    token = tmp_path / "token"
-    token.write_text("correct-horse-battery")
-    environment = {"APP__SERVER__AUTH__BEARER_TOKEN_FILE": str(token)}
-    with Program(tmp_path / "run", environment=environment) as program:
-        assert program.get("/health").status == 200
-        wait_for(lambda: program.obeys(signal.SIGHUP), "the program")
-        token.write_text("another-horse-battery")
-        program.process.send_signal(signal.SIGHUP)
-
-        def is_taken() -> bool:
-            answer = program.get("/node", Authorization="Bearer another-horse-battery")
-            return answer.status != 401
-
-        wait_for(is_taken, "the new token", 4)  # sooner than by the look every five seconds
-        assert "other keys need a restart" in program.log_file.read_text()

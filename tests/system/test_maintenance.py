@@ -101,16 +101,6 @@ def _node(page: str) -> str:
     return page.partition('hw_node_healthy{node="')[2].partition('"')[0]
 
 
-def test_a_silence_ends_by_itself(tmp_path: Path, kernel_log: KernelLog) -> None:
-    """When its time is over the fault counts again, without any request."""
-    often = {"metrics": {"collect_interval_secs": 0.5}}
-    with lost_gpu(tmp_path, kernel_log, often) as program:
-        assert " 200 " in post(program, "/silences", {**ORDER, "for": "3s"})
-        healthy(program, 1)
-        healthy(program, 0)
-        assert program.get("/silences").document == {"silences": []}
-
-
 def test_silences_in_a_file_follow_the_file(tmp_path: Path, kernel_log: KernelLog) -> None:
     """A file that appears silences, one that goes ends it; a mistake is one line of the log."""
     folder = tmp_path / "silences"

@@ -55,8 +55,9 @@ def _why(program: Program, hw_id: str) -> list[str]:
     return [row["fault"]["rule"] for row in document["causes"]]
 
 
-@pytest.mark.parametrize("given", [GIVEN, CLAIMED], ids=["device plugin", "DRA"])
-@pytest.mark.parametrize("has_process", [False, True])
+@pytest.mark.parametrize(
+    ("given", "has_process"), [(GIVEN, False), (CLAIMED, True)], ids=["device plugin", "DRA"]
+)
 def test_the_pod_of_a_lost_gpu_is_named(
     tmp_path: Path,
     short_path: Path,
@@ -66,7 +67,7 @@ def test_the_pod_of_a_lost_gpu_is_named(
     has_process: bool,
     given: bytes,
 ) -> None:
-    """By device plugin or DRA, with a process or without, the pod that has the GPU is named."""
+    """By device plugin or DRA, without a process or with one, the pod that has it is named."""
     with serving(short_path / SOCKET, given), _program(tmp_path, short_path, nvml) as program:
         used = f"device.0.compute_processes = {sleeper.pid}:{2**30}"
         nvml.say(*CARDS, *([used] if has_process else []))
@@ -84,18 +85,3 @@ def test_the_pod_of_a_lost_gpu_is_named(
         nvml.say(*CARDS)
         wait_for(lambda: _fault(program, "gpu_lost") is None, "the end")
         assert "gpu_lost" not in json.dumps(_why(program, TRAINER))
-
-
-def test_the_job_of_a_lost_gpu_is_named_without_a_kubelet(
-    tmp_path: Path, short_path: Path, nvml: NvmlLibrary, sleeper: "subprocess.Popen[bytes]"
-) -> None:
-    """A process that ended with the GPU is affected by its loss, by its name and its workload."""
-    with _program(tmp_path, short_path, nvml) as program:
-        nvml.say(*CARDS, f"device.0.compute_processes = {sleeper.pid}:{2**30}")
-        program.page_with("hw_gpu_workload_info{")
-        sleeper.kill()
-        nvml.say(*CARDS, LOST)
-        lost = wait_for(lambda: _fault(program, "gpu_lost"), "the fault")
-        names = {it["hw_type"]: it["hw_name"] for it in lost["affected"]}
-        assert names["process"] == f"sleep ({sleeper.pid})"
-        assert names["workload"]

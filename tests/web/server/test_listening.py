@@ -9,17 +9,6 @@ import pytest
 from exporter.web.server.listening import is_taken, listening_sockets
 
 
-def test_both_ip_versions_where_both_are_there() -> None:
-    """The default address is listened on by IPv4 and IPv6, on the same port."""
-    sockets = listening_sockets("0.0.0.0", 0, 5)
-    families = {sock.family for sock in sockets}
-    ports = {sock.getsockname()[1] for sock in sockets}
-    for sock in sockets:
-        sock.close()
-    assert socket.AF_INET in families
-    assert len(ports) == 1
-
-
 @pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="no IPv6 here")
 def test_a_name_of_several_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     """All addresses of a name are listened on, those of IPv6 too; a foreign one is left out."""
