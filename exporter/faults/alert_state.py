@@ -88,6 +88,16 @@ class Alert:
         return self.state is AlertState.PENDING and self.unknown_since is None
 
     @property
+    def decisive(self) -> tuple[object, ...]:
+        """What of an active or waiting alert decides on causes.
+
+        It is the same for as long as only time goes on: when a fault was last seen is compared only
+        with when faults began, how long it has been shown matters only where another begins.
+        """
+        seen = None if self.last_evidence == self.seen else self.last_evidence
+        return (self.active_since, seen, self.has_events, self.shown_since, self.causes)
+
+    @property
     def end_seen(self) -> float:
         """When the end of the fault was seen first; the last evaluation if it was not."""
         if self.state is AlertState.CLEARING and self.end_since is not None:

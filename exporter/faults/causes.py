@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from itertools import takewhile
-from typing import NamedTuple
 
 from exporter.faults.alert_state import Alert
 from exporter.faults.entities.graph import SIBLINGS
@@ -16,9 +15,11 @@ from exporter.faults.standing import Step, path_to_root
 from exporter.faults.values import KindTraits
 from exporter.model.summary import grouped_summary
 from exporter.model.verdict import PLAIN_NAMING, Cause
+from exporter.record import dataclass
 
 
-class _Found(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
     """The groups of siblings, and the steps from each fault to its root, nearest first.
 
     The faults are the active ones, those made for groups, and the waiting ones. `steps` are those
@@ -46,8 +47,12 @@ class CauseFinder:
         view: View,
     ) -> dict[Place, Alert]:
         """Set the causes of these alerts; return the active ones, with those made for siblings."""
-        of = (rules, view.graph, view.past_graph, [*active], [*waiting], _decisive(active, waiting))
-        found = self._found.made(of, lambda: self._find(active, waiting, rules, view))
+        rows = [*active.values(), *waiting.values()]
+        of = (rules, view.graph, view.past_graph, [*active], [*waiting])
+        found = self._found.made(
+            (of, [alert.decisive for alert in rows]),
+            lambda: self._find(active, waiting, rules, view),
+        )
         chosen = dict(active)
         for group in found.groups:
             if group.place not in active:
@@ -96,7 +101,6 @@ class CauseFinder:
     ) -> list[tuple[Cause, ...]]:
         """Name the faults on the way from each fault to its root; ended faults come last."""
         places = [*both.items()]
-        rows = [(place, alert.is_active, alert.causes) for place, alert in places]
         shown = []
         for step in found.steps:
             (rule, key), alert = places[step.cause]
@@ -107,27 +111,12 @@ class CauseFinder:
                 step: Cause(rule, subject, step.via, summary, view.scene.wall_of(since))
                 for step, (rule, subject, summary, since) in zip(found.steps, shown, strict=True)
             }
-            active = {place for place, is_active, _ in rows if is_active}
+            active = {place for place, alert in places if alert.is_active}
             causes = []
-            for (_, _, known), path in zip(rows, found.paths, strict=True):
-                last = rows[path[-1].cause][2] if path else known
+            for (_, alert), path in zip(places, found.paths, strict=True):
+                last = (places[path[-1].cause][1] if path else alert).causes
                 ended = takewhile(lambda cause: place_of(cause) not in active, last)
                 causes.append((*[named[step] for step in path], *ended))
             return causes
 
-        return self._causes.made((found, rows, shown, view.scene.booted_at), name)
-
-
-def _decisive(active: Mapping[Place, Alert], waiting: Mapping[Place, Alert]) -> list[object]:
-    """Return what of the alerts decides on causes: the same for as long as only time goes on.
-
-    When a fault was last seen is compared only with when faults began. How long it has been shown
-    matters only where another begins.
-    """
-    onsets = (alert.active_since for alerts in (active, waiting) for alert in alerts.values())
-    latest = max(onsets, default=0.0)
-    seen = [it.last_evidence for it in active.values()] + [it.seen for it in waiting.values()]
-    return [
-        (it.active_since, min(last, latest), it.has_events, it.shown_since, it.causes)
-        for it, last in zip((*active.values(), *waiting.values()), seen, strict=True)
-    ]
+        return self._causes.made((found, shown, view.scene.booted_at), name)

@@ -207,7 +207,7 @@ class Observer:
                 continue
             if self._identities.get(entity.key[1], identity) != identity:
                 self.events.forget(entity.addresses)
-                self.history.forget(entity.key)
+                self.sampler.forget(entity.key)
                 self._cache.clear()
             remember(self._identities, entity.key[1], identity)
 

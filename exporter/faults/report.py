@@ -83,7 +83,7 @@ class ReportBuilder:
     def take(self, rules: Mapping[str, Rule], skipped: Mapping[str, int]) -> None:
         """Replace the rules; faults of removed rules are dropped."""
         self._rules = rules
-        self._instructions: LastMade[dict[Place, Instruction]] = LastMade()
+        self._decided: LastMade[tuple[dict[Place, Instruction], list[Place]]] = LastMade()
         self._made: dict[Place, _Made] = {}
         self._skipped = Counter(skipped)
         self._rules_of: dict[str, tuple[str, ...]] = {}
@@ -173,58 +173,70 @@ class ReportBuilder:
     ) -> dict[Place, Fault]:
         """Make the active faults with their causes, by severity."""
         chosen = self._causes.find(active, waiting, self._rules, view)
-        given = self._instructions.made(
-            {at: (it.severity, it.is_escalated, it.advice, it.causes) for at, it in chosen.items()},
-            lambda: instructions(chosen, self._rules),
+        alerts = chosen.values()
+        decisive = [
+            (it.active_since, it.severity, it.is_escalated, it.advice, it.causes) for it in alerts
+        ]
+        given, order = self._decided.made(
+            (view.graph, [*chosen], decisive), lambda: self._decide(chosen, view)
         )
         whole = {it: _parts_of(it, chosen) for it in chosen if it not in active}
-        self._made = {
-            at: self._fault(at, chosen[at], each, whole.get(at, ()), view)
-            for at, each in given.items()
-        }
-        faults = {place: fault for place, (_, fault) in self._made.items()}
-        shown = [row for row in faults.items() if not self._is_covered(row[1], faults, view)]
-        shown.sort(key=lambda row: (SEVERITIES.index(row[1].severity), row[1].since, row[0]))
-        return dict(shown)
+        before, self._made = self._made, {}
+        for (at, it), instruction in zip(chosen.items(), given.values(), strict=True):
+            parts = whole.get(at, ())
+            told = (it.active_since, it.summary, it.confidence, it.evidence, it.causes)
+            made = before.get(at)
+            if made is None or made[0] != (instruction, parts, told):
+                fault = self._fault(at, it, instruction, parts, view)
+                made = ((instruction, parts, told), fault)
+            self._made[at] = made
+        return {place: self._made[place][1] for place in order}
 
-    def _is_covered(self, fault: Fault, faults: Mapping[Place, Fault], view: View) -> bool:
+    def _decide(
+        self, alerts: Mapping[Place, Alert], view: View
+    ) -> tuple[dict[Place, Instruction], list[Place]]:
+        """Decide what to do about each fault, and which are shown, by severity."""
+        given = instructions(alerts, self._rules)
+        shown = [place for place in alerts if not self._is_covered(place, alerts, view)]
+        shown.sort(
+            key=lambda it: (
+                SEVERITIES.index(given[it].severity),
+                view.scene.wall_of(alerts[it].active_since),
+                it,
+            )
+        )
+        return given, shown
+
+    def _is_covered(self, place: Place, alerts: Mapping[Place, Alert], view: View) -> bool:
         """Tell whether an active cause, on the component or its whole kind, covers the fault.
 
         A cause covers a fault whose rule names it; one that is only told first does not.
         """
-        rule = self._rules[fault.rule]
+        rule, kind = self._rules[place[0]], place[1][0]
         if not rule.unless_explained:
             return False
-        alike = sum(rule == fault.rule for rule, _ in faults)
-        is_of_all = alike >= len(view.by_kind.get(fault.subject.kind, ()))
-        others = [cause for cause in fault.causes if cause.via != SIBLINGS]
+        alike = sum(rule.id == other for other, _ in alerts)
+        is_of_all = alike >= len(view.by_kind.get(kind, ()))
+        others = [cause for cause in alerts[place].causes if cause.via != SIBLINGS]
         if not others or others[0].rule not in rule.named_causes:
             return False
-        causes = (cause.subject.kind for cause in others if place_of(cause) in faults)
+        causes = (cause.subject.kind for cause in others if place_of(cause) in alerts)
         return any(kind != "node" or is_of_all for kind in causes)
 
     def _fault(
         self, place: Place, alert: Alert, known: Instruction, parts: Moments, view: View
-    ) -> _Made:
-        """Make a fault; of what was made of the same in the last evaluation, that fault.
-
-        A fault that was made for its `parts` affects these.
-        """
-        since, summary, confidence = alert.active_since, alert.summary, alert.confidence
-        of = known, parts, since, summary, confidence, alert.evidence, alert.causes
-        made = self._made.get(place)
-        if made is not None and made[0] == of:
-            return made
+    ) -> Fault:
+        """Make a fault; one that was made for its `parts` affects these."""
         rule, key = self._rules[place[0]], place[1]
-        fault = Fault(
+        return Fault(
             rule=rule.id,
             subject=self._subjects.of(key),
             severity=known.severity,
             state=FaultState.ACTIVE,
-            since=view.scene.wall_of(since),
+            since=view.scene.wall_of(alert.active_since),
             ended=None,
-            confidence=round(confidence, 3),
-            summary=summary,
+            confidence=round(alert.confidence, 3),
+            summary=alert.summary,
             action=known.action,
             advice=known.advice,
             runbook=rule.runbook,
@@ -233,10 +245,11 @@ class ReportBuilder:
             evidence=alert.evidence,
             causes=alert.causes,
             affected=(
-                self._affected_with(parts, view) if parts else self._affected(key, since, view)
+                self._affected_with(parts, view)
+                if parts
+                else self._affected(key, alert.active_since, view)
             ),
         )
-        return of, fault
 
     def _affected(self, key: Key, since: float, view: View) -> tuple[Subject, ...]:
         """Return the workloads and processes that use the faulty component, workloads first.

@@ -2,6 +2,7 @@
 
 import math
 from array import array
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from exporter.faults.values import Value
@@ -30,10 +31,11 @@ class Series:
     """One field of one entity over its longest window.
 
     All steps lie in one array: a node with many processes has thousands of them, and an object each
-    would cost six times as much memory.
+    would cost six times as much memory. `looks` are later moments at which the last value was
+    there, in a list that series share; the steps of the first `_taken` of them are made.
     """
 
-    __slots__ = ("_cells", "_changes", "_last", "_risen", "_step_secs")
+    __slots__ = ("_cells", "_changes", "_last", "_looks", "_risen", "_step_secs", "_taken")
 
     def __init__(self, window_secs: float) -> None:
         self._step_secs = window_secs / BUCKETS
@@ -41,9 +43,28 @@ class Series:
         self._risen = 0.0
         self._changes = 0
         self._last: Value = None
+        self._looks: Sequence[float] = ()
+        self._taken = 0
 
-    def take(self, now: float, value: float | bool | str) -> None:  # noqa: FBT001 - what was seen
-        """Add the value at this boot time in seconds."""
+    def take(
+        self,
+        now: float,
+        value: float | bool | str,  # noqa: FBT001 - what was seen
+        looks: Sequence[float] = (),
+    ) -> None:
+        """Add the value at this boot time in seconds, and at those to be noted in `looks`."""
+        self._catch_up()
+        self._add(now, value)
+        self._looks, self._taken = looks, len(looks)
+
+    def _catch_up(self) -> None:
+        """Make the steps of the moments at which the last value was still there."""
+        if self._last is not None:
+            for now in self._looks[self._taken :]:
+                self._add(now, self._last)
+        self._taken = len(self._looks)
+
+    def _add(self, now: float, value: float | bool | str) -> None:  # noqa: FBT001 - what was seen
         if value == self._last and now - self._cells[BEGAN - CELLS] < self._step_secs:
             self._cells[ENDED - CELLS] = now
             return
@@ -72,9 +93,11 @@ class Series:
         """Begin anew."""
         self._cells = array("d")
         self._risen, self._changes, self._last = 0.0, 0, None
+        self._looks, self._taken = (), 0
 
     def is_of(self, now: float) -> bool:
         """Whether the last sample was taken now: an older sample is not fresh."""
+        self._catch_up()
         return bool(self._cells) and self._cells[ENDED - CELLS] >= now
 
     def same_until(self, function: str, secs: float, now: float) -> float:
@@ -137,21 +160,24 @@ class History:
         self._present: set[Key] = set()
 
     def take(
-        self, key: Key, name: str, window_secs: float, now: float, value: Value
-    ) -> Series | None:
-        """Add one sample of a field to the series of this window; None if it is not kept.
+        self,
+        key: Key,
+        name: str,
+        window_secs: float,
+        now: float,
+        value: Value,
+        *,
+        looks: Sequence[float] = (),
+    ) -> None:
+        """Add one sample of a field to the series of this window, as `Series.take`.
 
-        An unknown value adds none, and there may be too many series.
+        An unknown value adds none, nor does one for which there are too many series.
         """
-        if value is None:
-            return None
         series = self._series.get((key, name, window_secs))
-        if series is None:
-            if len(self._series) >= MAX_SERIES:
-                return None
+        if series is None and len(self._series) < MAX_SERIES and value is not None:
             series = self._series[key, name, window_secs] = Series(window_secs)
-        series.take(now, value)
-        return series
+        if series is not None and value is not None:
+            series.take(now, value, looks)
 
     def keep_only(self, keys: AbstractSet[Key]) -> None:
         """Delete the series of all other entities."""

@@ -12,7 +12,7 @@ from exporter.commands.rules import replayed
 from exporter.faults.entities.graph import AliasIndex
 from exporter.faults.events.query import Events
 from exporter.faults.observation import Observer, View
-from exporter.faults.timeseries import History
+from exporter.faults.timeseries import Series
 from exporter.faults.values import Entity
 from exporter.model.event import Event
 from exporter.model.verdict import Edge, Key
@@ -66,8 +66,8 @@ def test_a_new_disk_has_no_errors_of_the_one_before(
 
 def test_a_counter_of_a_new_component_has_not_risen() -> None:
     """The series of the one before it ends: the first sample of the new one is a beginning."""
-    series = History().take(GPU, "errors", 600.0, 0.0, 3.0)
-    assert series is not None
+    series = Series(600.0)
+    series.take(0.0, 3.0)
     series.take(15.0, 4.0)
     assert series.over("increase", 600.0, 15.0) == 1.0
     series.forget()

@@ -43,6 +43,26 @@ def test_a_rise_during_a_gap_is_seen_after_it() -> None:
     assert gap.over("increase", 600.0, 300.0) == 49.0
 
 
+@pytest.mark.parametrize("function", ["increase", "rate", "changes", "max_over"])
+@pytest.mark.parametrize("secs", [20.0, 60.0, 600.0])
+def test_moments_that_are_noted_are_samples(function: str, secs: float) -> None:
+    """Whoever asks finds the series as if the value had been added at each of them."""
+    counted = [0.0, 0.0, 0.0, 4.0, *[5.0] * 40, 9.0, 9.0, 2.0, 2.0]
+    looks: list[float] = []
+    noting, adding = Series(600.0), Series(600.0)
+    for number, value in enumerate(counted):
+        now = 15.0 * number
+        adding.take(now, value)
+        if number and value == counted[number - 1]:
+            looks.append(now)
+        else:
+            looks = []
+            noting.take(now, value, looks)
+        if number % 3 == 0:
+            assert noting.over(function, secs, now) == adding.over(function, secs, now)
+            assert noting.same_until(function, secs, now) == adding.same_until(function, secs, now)
+
+
 def test_a_long_window_keeps_its_sums_with_few_steps() -> None:
     """A day of samples is kept in some thirty steps, and the increase stays right."""
     day = series(*((15.0 * n, float(n)) for n in range(5760)), window=86_400.0)

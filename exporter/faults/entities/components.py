@@ -19,7 +19,7 @@ class Components:
     `read` are those of the scene, `entities` also those that only events name; each is another
     object when its keys are others, else a component that is another object takes its place.
     `replaced` are such components of the scene, `new` those of kinds with the same components, by
-    kind; `rules` are the ids of the rules that read something else.
+    kind; `changed` are the fields that have changed, `rules` the ids of rules that read one.
     """
 
     def __init__(self) -> None:
@@ -28,6 +28,7 @@ class Components:
         self.by_kind: dict[str, list[Entity]] = {}
         self.replaced: list[Entity] = []
         self.new: dict[str, list[Entity]] = {}
+        self.changed: set[Place] = set()
         self.rules: set[str] = set()
         self._scene: Sequence[Entity] = ()
         self._joined: tuple[object, list[Entity]] | None = None  # `read`, and those of events
@@ -72,11 +73,13 @@ class Components:
             self.entities = self.read | {it.key: it for it in named}
             self._group()
             before = dict.fromkeys(self.by_kind, NOTHING) | before
-        self.rules, self.new = set(), {}
+        self.new, self.changed, self.rules = {}, set(), set()
         for kind, known in before.items():
             changed = self._changed(kind, known, self.by_kind.get(kind, NOTHING))
             readers = self._readers.get(kind, {})
-            self.rules.update(rule for name in changed for rule in readers.get(name, ()))
+            for name in changed:
+                self.changed.add((kind, name))
+                self.rules.update(readers.get(name, ()))
 
     def columns(self, kind: str) -> Columns:
         """Return the fields of all components of a kind, in their order."""

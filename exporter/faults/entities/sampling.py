@@ -5,7 +5,7 @@ from dataclasses import field
 from typing import TypeAlias
 
 from exporter.faults.entities.components import Components
-from exporter.faults.timeseries import History, Series
+from exporter.faults.timeseries import History
 from exporter.faults.values import Place, Value
 from exporter.model.verdict import Key
 from exporter.record import dataclass
@@ -13,17 +13,21 @@ from exporter.record import dataclass
 Window: TypeAlias = tuple[str, float]
 """A field and how many seconds of it are kept."""
 
-SeriesOf: TypeAlias = dict[Window, list[Series | None]]
-"""The series of each component of a kind; None where there is none."""
+MAX_LOOKS = 32
+"""After so many looks that found the same values, their samples are taken."""
 
 
 @dataclass(slots=True)
 class Sampler:
-    """The fields of each kind that windows look back at, and their series."""
+    """The fields of each kind that windows look back at.
+
+    While the values of a field stay as they are, only the time of each look is noted: the series
+    share the list, and add these samples when they are asked.
+    """
 
     history: History
     _windows: dict[str, set[Window]] = field(default_factory=dict)
-    _rows: dict[str, tuple[list[Key], SeriesOf]] = field(default_factory=dict)
+    _looks: dict[str, tuple[list[Key], dict[Window, list[float]]]] = field(default_factory=dict)
 
     def track(self, kind: str, name: str, secs: float) -> None:
         """Keep samples of this field for so many seconds."""
@@ -37,28 +41,29 @@ class Sampler:
         """Add what the components say at this boot time to their series."""
         for kind, windows in self._windows.items():
             keys = [entity.key for entity in parts.by_kind.get(kind, ())]
-            known, rows = self._rows.get(kind, ([], {}))
+            known, looks = self._looks.get(kind, ([], {}))
             if keys != known:
-                rows = {}
-                self._rows[kind] = (keys, rows)
+                looks = {}
+                self._looks[kind] = (keys, looks)
             columns = parts.columns(kind)
             for window in windows:
-                series = rows.setdefault(window, [None] * len(keys))
-                self._add(keys, window, series, columns.get(window[0]) or (), now)
+                place, noted = (kind, window[0]), looks.get(window)
+                if noted is None or len(noted) == MAX_LOOKS or place in parts.changed:
+                    values = columns.get(window[0]) or ()
+                    looks[window] = self._sampled(keys, window, values, now)
+                else:
+                    noted.append(now)
 
-    def _add(
-        self,
-        keys: Sequence[Key],
-        window: Window,
-        series: list[Series | None],
-        values: Sequence[Value],
-        now: float,
-    ) -> None:
-        """Add the values to the series of their components; open missing series."""
-        for at, value in enumerate(values):
-            if value is None:
-                continue
-            if (known := series[at]) is not None:
-                known.take(now, value)
-            else:
-                series[at] = self.history.take(keys[at], *window, now, value)
+    def forget(self, key: Key) -> None:
+        """Begin the series of a component anew."""
+        self.history.forget(key)
+        self._looks.pop(key[0], None)
+
+    def _sampled(
+        self, keys: Sequence[Key], window: Window, values: Sequence[Value], now: float
+    ) -> list[float]:
+        """Add the values to their series; return the list for the next looks."""
+        looks: list[float] = []
+        for key, value in zip(keys, values):  # noqa: B905 - none where a field cannot be read
+            self.history.take(key, *window, now, value, looks=looks)
+        return looks
