@@ -2,14 +2,14 @@
 
 import logging
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
 from exporter.faults.alert_state import Alert, AlertKey
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.query import LOOKS
-from exporter.faults.fault_history import FIELDS, FaultHistory
+from exporter.faults.fault_history import FIELDS, Build, FaultHistory, Repeats, with_history
 from exporter.faults.persistence import SavedFaults, to_text
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
@@ -53,7 +53,7 @@ class RuleEngine:
         self._repairs = [row.repairs() for row in subjects.rows if row.repairs]
         self._boot_id = boot_id
         self._of_events = book.of_events
-        self._with_history = kinds_reading(FIELDS, book.rules, subjects)
+        self._builds = builds_for(book.rules, subjects)
         self._for_secs = {rule.id: rule.for_secs for rule in book.rules}
         self.history = history or FaultHistory()
         self._last_mark: tuple[int, float, frozenset[AlertKey], int] = (0, 0.0, frozenset(), 0)
@@ -81,7 +81,7 @@ class RuleEngine:
     def take(self, book: RuleBook, subjects: Subjects) -> None:
         """Replace the rules and subjects; used from the next snapshot on."""
         self._subjects, self._kept = subjects, Kept()
-        self._with_history = kinds_reading(FIELDS, book.rules, subjects)
+        self._builds = builds_for(book.rules, subjects)
         self._for_secs = {rule.id: rule.for_secs for rule in book.rules}
         self._evaluator.take(book, subjects)
         if book.of_events != self._of_events:
@@ -111,9 +111,11 @@ class RuleEngine:
             for each in self._repairs:
                 events += [repaired(repair, snapshot) for repair in each.between(compared, events)]
         working = frozenset(feed.name for feed in self._feeds if feed.works(snapshot))
-        scene = self._subjects.scene_of(snapshot, events, working, self._kept)
-        known = self.history.extended(scene.entities, self._with_history, scene.wall)
-        conclusions = self._evaluator.evaluate(replace(scene, entities=known))
+        repeats = self.history.repeats(snapshot.taken_at + snapshot.renewed_secs)
+        readings = MappingProxyType({**snapshot.readings, Repeats: repeats})
+        snapshot = replace(snapshot, readings=readings)
+        scene = self._subjects.scene_of(snapshot, events, working, self._kept, self._builds)
+        conclusions = self._evaluator.evaluate(scene)
         return self.history.take(conclusions, scene.wall, scene.now, self._for_secs)
 
     def _new_events(self, snapshot: Snapshot) -> Iterator[Event]:
@@ -150,17 +152,18 @@ class RuleEngine:
         return to_text(SavedFaults(self._boot_id, kept, events, it.ended, it.cleared, booted_at))
 
 
-def kinds_reading(
-    fields: Container[str], rules: Iterable[Rule], subjects: Subjects
-) -> frozenset[str]:
-    """Return the kinds of components of which these rules read one of the fields."""
+def builds_for(rules: Iterable[Rule], subjects: Subjects) -> list[Build]:
+    """Return what finds the components of each kind; with the history where a rule reads that."""
     related = subjects.traits.related
-    return frozenset(
+    reading = {
         related.get(rule.entity, {}).get(name.related, rule.entity)
         for rule in rules
         for name in rule.names
-        if name.field in fields
-    )
+        if name.field in FIELDS
+    }
+    return [
+        with_history(kind.build) if kind.name in reading else kind.build for kind in subjects.kinds
+    ]
 
 
 def repaired(repair: Repair, snapshot: Snapshot) -> Event:

@@ -3,12 +3,15 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeAlias
 
 from exporter.faults.entities.node import NODE
 from exporter.faults.values import Entity, Fields, FieldType, Names, Type, Value
+from exporter.model.snapshot import Snapshot
 from exporter.model.transition import BEGAN, ENDED, KEPT_SECS, SEVERITY, Transition
 from exporter.model.verdict import SEVERITIES, Conclusions, Fault, Key
 from exporter.record import dataclass, replace
@@ -41,6 +44,9 @@ FIELDS: Names = {
 `repeated_faults` how often it began.
 """
 
+Build: TypeAlias = Callable[[Snapshot], Iterable[Entity]]
+"""Finds the components of one kind."""
+
 log = logging.getLogger("exporter.faults")
 
 
@@ -58,8 +64,24 @@ class _WithHistory:
         return self.known[name]
 
 
-_Extended = tuple[Entity, tuple[int, str], Entity]
-"""A component, what its history counts, and the component with that."""
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """By component how often the critical root fault began that began most often, and its rule."""
+
+    counts: Mapping[Key, tuple[int, str]] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def with_history(build: Build) -> Build:
+    """Return a function that also gives the components the fields of their history."""
+
+    def built(snapshot: Snapshot) -> Iterator[Entity]:
+        counts = (snapshot.reading(Repeats) or Repeats()).counts
+        for entity in build(snapshot):
+            number, rule = counts.get(_cut(entity.key), NO_COUNTS)
+            known: dict[str, Value] = {"repeated_faults": float(number), "repeated_fault": rule}
+            yield replace(entity, fields=_WithHistory(entity.fields, known))
+
+    return built
 
 
 class FaultHistory:
@@ -83,8 +105,7 @@ class FaultHistory:
         self._repeated: set[tuple[str, str, str]] = set()
         self._places: dict[int, tuple[Fault, tuple[str, str, str]]] = {}
         """The active faults of the last evaluation, by `id`, and what rows call them."""
-        self._critical: dict[Key, tuple[int, str]] = {}
-        self._extended: dict[Key, _Extended] = {}
+        self._repeats = Repeats()
         self._count()
 
     def take(
@@ -159,38 +180,21 @@ class FaultHistory:
         self._counts = Counter(row.place for row in began)
         self._repeated = {place for place, times in self._counts.items() if times > 1}
         critical = Counter(row.place for row in began if row.severity == "critical" and row.is_root)
-        self._critical = {}
+        counts: dict[Key, tuple[int, str]] = {}
         for (rule, kind, hw_id), count in critical.items():
-            best = self._critical.get((kind, hw_id), NO_COUNTS)
-            self._critical[kind, hw_id] = max(best, (count, rule))
+            best = counts.get((kind, hw_id), NO_COUNTS)
+            counts[kind, hw_id] = max(best, (count, rule))
+        if counts != self._repeats.counts:
+            self._repeats = Repeats(counts)
 
     def _with_times(self, fault: Fault) -> Fault:
         _, place = self._places[id(fault)]
         return replace(fault, times=self._counts[place]) if place in self._repeated else fault
 
-    def extended(
-        self, entities: Iterable[Entity], kinds: frozenset[str], wall: float
-    ) -> tuple[Entity, ...]:
-        """Return the entities, those of these kinds with the fields of their history.
-
-        `wall` is in seconds since the epoch.
-        """
+    def repeats(self, wall: float) -> Repeats:
+        """Return which faults began how often by this time since the epoch."""
         self._choose(wall)
-        known, self._extended = self._extended, {}
-        return tuple([self._with_history(e, known) if e.key[0] in kinds else e for e in entities])
-
-    def _with_history(self, entity: Entity, known: Mapping[Key, _Extended]) -> Entity:
-        counts = self._critical.get(_cut(entity.key), NO_COUNTS)
-        kept = known.get(entity.key)
-        if kept is None or kept[0] is not entity or kept[1] != counts:
-            history: dict[str, Value] = {
-                "repeated_faults": float(counts[0]),
-                "repeated_fault": counts[1],
-            }
-            fields = _WithHistory(entity.fields, history)
-            kept = (entity, counts, replace(entity, fields=fields))
-        self._extended[entity.key] = kept
-        return kept[2]
+        return self._repeats
 
     def pending_text(self) -> str | None:
         """Return the text of the file to write; None if nothing has changed."""

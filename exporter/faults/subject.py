@@ -17,6 +17,7 @@ from exporter.faults.entities.node import NodeFields, node_kind
 from exporter.faults.events.query import BOOT
 from exporter.faults.events.store import EventStore
 from exporter.faults.fault_history import FIELDS as HISTORY_FIELDS
+from exporter.faults.fault_history import Build
 from exporter.faults.timeseries import History
 from exporter.faults.values import Address, Entity, KindTraits, Names, Scene, Value, Vocabulary
 from exporter.faults.watched import Kept
@@ -238,13 +239,16 @@ class Subjects:
         events: Iterable[Event],
         event_sources: frozenset[str],
         kept: Kept | None = None,
+        builds: Iterable[Build] | None = None,
     ) -> Scene:
         """Return the input of an evaluation: the entities of a snapshot, and its new events.
 
-        What was `kept` of the last snapshot is used again where its readings are the same.
+        What was `kept` of the last snapshot is used again where its readings are the same. `builds`
+        find the entities, without it those of the kinds.
         """
         kept = kept or Kept()
-        entities = kept.joined("entities", [kind.build for kind in self.kinds], snapshot)
+        builds = [kind.build for kind in self.kinds] if builds is None else builds
+        entities = kept.joined("entities", builds, snapshot)
         for row in self.rows:
             if row.extension:
                 entities = row.extension.extend(entities, snapshot)

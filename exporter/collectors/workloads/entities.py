@@ -10,6 +10,7 @@ from exporter.faults.entities.kind import FieldsOf, Getter, Kind, getters_of, na
 from exporter.faults.values import Address, Entity, FieldType, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Edge, Naming
+from exporter.record import dataclass, replace
 
 REMEMBERED = 1024
 """Processes of which it is kept what they use: it seldom changes."""
@@ -61,36 +62,41 @@ class _WorkloadFields(FieldsOf):
         return max((excess for excess in known if excess is not None), default=None)
 
 
+@dataclass(slots=True)
+class _Last:
+    """The processes of the last snapshot; those `asleep` have other fields as time goes on."""
+
+    clients: tuple[GpuClient, ...] = ()
+    entities: Sequence[Entity] = ()
+    asleep: Sequence[int] = ()
+
+
+_last = _Last()
+
+
 def _processes(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(Workloads)
     clients = reading.clients if reading else ()
-    asleep = _AWAKE_GETTERS
-    if any(client.waits_since_boottime is not None for client in clients):
-        asleep = {**_CLIENT_GETTERS, "waiting_secs": _waiting_secs(snapshot.taken_boottime)}
-    awake: dict[int, tuple[GpuClient, Entity]] = {}
-    for client in clients:
-        if client.waits_since_boottime is not None:
-            yield _process(client, asleep)
-            continue
-        known = _awake.get(client.pid)
-        if known is None or known[0] is not client:
-            known = client, _process(client, _AWAKE_GETTERS)
-        awake[client.pid] = known
-        yield known[1]
-    _awake.clear()
-    _awake.update(awake)
+    if clients is not _last.clients:
+        known = dict(zip(map(id, _last.clients), _last.entities, strict=True))
+        _last.entities = [known.get(id(it)) or _process(it) for it in clients]
+        _last.asleep = [at for at, it in enumerate(clients) if it.waits_since_boottime is not None]
+        _last.clients = clients
+    if not _last.asleep:
+        return _last.entities
+    getters = {**_CLIENT_GETTERS, "waiting_secs": _waiting_secs(snapshot.taken_boottime)}
+    found = [*_last.entities]
+    for at in _last.asleep:
+        found[at] = replace(found[at], fields=FieldsOf(clients[at], getters))
+    return found
 
 
-_awake: dict[int, tuple[GpuClient, Entity]] = {}
-"""The entities of the last processes that were not asleep: time changes nothing about these."""
-
-
-def _process(client: GpuClient, getters: Mapping[str, Getter]) -> Entity:
-    """Make the entity of one process."""
+def _process(client: GpuClient) -> Entity:
+    """Make the entity of one process that is not asleep."""
     pid = str(client.pid)
     key = ("process", pid)
     name = f"{client.name} ({pid})" if client.name else pid
-    return Entity(key, name, FieldsOf(client, getters), (key,))
+    return Entity(key, name, FieldsOf(client, _AWAKE_GETTERS), (key,))
 
 
 def _workloads(snapshot: Snapshot) -> Iterable[Entity]:

@@ -28,17 +28,29 @@ class GpuJobs:
 
     _clients: dict[int, GpuClient] = field(default_factory=dict)
     _seen: dict[int, float] = field(default_factory=dict)  # boot time of the last look, by pid
+    _reading: Workloads | None = None  # of the last look
+    _looked: float = 0.0
     _jobs: dict[str, str] = field(default_factory=dict)  # by the name in an Xid, of a thread too
 
     def see(self, snapshot: Snapshot) -> None:
         """Take in who is on the GPUs now."""
         workloads = snapshot.reading(Workloads)
+        if workloads is self._reading:
+            self._looked = snapshot.taken_boottime
+            return
+        self._note_seen()
+        self._reading, self._looked = workloads, snapshot.taken_boottime
         for client in workloads.clients if workloads else ():
             self._clients[client.pid] = client
-            self._seen[client.pid] = snapshot.taken_boottime
+        self._note_seen()
         while len(self._clients) > MAX_REMEMBERED:
             forgotten = next(iter(self._clients))
             del self._clients[forgotten], self._seen[forgotten]
+
+    def _note_seen(self) -> None:
+        clients = self._reading.clients if self._reading else ()
+        known = [client.pid for client in clients if client.pid in self._clients]
+        self._seen.update(dict.fromkeys(known, self._looked))
 
     def interpret(self, event: Event) -> Event:
         """Return the event with the `job` of its process; a crash also with `on_gpu`."""
@@ -66,6 +78,7 @@ class GpuJobs:
 
     def _of_pid(self, pid: int, boottime: float) -> GpuClient | None:
         """Return the process that had this pid at this boot time; None without one."""
+        self._note_seen()
         is_late = boottime - self._seen.get(pid, 0.0) > KEPT_PID_SECS
         return None if is_late else self._clients.get(pid)
 
