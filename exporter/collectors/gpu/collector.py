@@ -54,7 +54,7 @@ COLLECTOR = Collector(
         SourceRow("gpu", "gpu", build_gpu, is_asked_for=lambda config: config.gpu.backend != "off"),
     ),
     values=(Gpus,),
-    recorded=RecordedEvents("xid", Gpus, RecordedXids, xid_item, dated),
+    recorded=RecordedEvents("xid", Gpus, lambda: RecordedXids().events, xid_item, dated),
     old_names=OLD_NAMES,
     families=(
         *families.FAMILIES,

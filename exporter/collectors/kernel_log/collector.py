@@ -34,7 +34,7 @@ def collector_of(lines: Lines, mistakes: tuple[Mistake, ...] = ()) -> Collector:
             ),
         ),
         values=(KernelLog,),
-        recorded=RecordedEvents("kernel", KernelLog, partial(KernelLines, lines), line_of),
+        recorded=RecordedEvents("kernel", KernelLog, lambda: KernelLines(lines).events, line_of),
         mistakes=mistakes,
         configured=configured,
         families=FAMILIES,

@@ -32,7 +32,7 @@ COLLECTOR = Collector(
     ),
     values=(TracedXids,),
     recorded=RecordedEvents(
-        "traced_xid", TracedXids, lambda: KernelLines(xid_lines(), TRACEPOINT), line_of
+        "traced_xid", TracedXids, lambda: KernelLines(xid_lines(), TRACEPOINT).events, line_of
     ),
     subject=CollectorSubject(
         feeds=(feed,),

@@ -20,7 +20,7 @@ from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from exporter.decode import Rules, decode_strict, fits_of
 from exporter.faults.replay.renamed import OldNames, Tree
@@ -41,17 +41,13 @@ NOW = math.inf
 NODE = "node"
 
 
-class EventParser(Protocol):
-    """Decodes the items under one key of a recording to events."""
-
-    def events(self, item: Any, boottime: float, /) -> Iterable[Event]:
-        """Return the events of one item at this boot time in seconds; raise ValueError."""
-        ...
+EventParser: TypeAlias = Callable[[Any, float], Iterable[Event]]
+"""Returns the events of one item at this boot time in seconds; raises ValueError."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedEvents:
-    """The recorded events of a reading: their key, the parser of an item, and an event as an item.
+    """The recorded events of a reading: their key, the parser of items, and an event as an item.
 
     `dated` returns the reading with the present boot time where the recording has none; its
     arguments are the reading, the time that stands for none, and the present.
@@ -124,7 +120,7 @@ class SnapshotReader:
             self._sources = tuple(self._source_reports())
         for key, (reading, parser) in self._parsers.items():
             for item in listed(row.get(key)):
-                self._events.setdefault(reading, []).extend(parser.events(item, now))
+                self._events.setdefault(reading, []).extend(parser(item, now))
         self._sequence += 1
         return Snapshot(
             node=NODE,
