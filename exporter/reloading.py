@@ -4,13 +4,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
+from typing import Protocol, runtime_checkable
 
 from exporter.blocking import CallBlocking
 from exporter.collector import Collectors
 from exporter.collectors import chosen
 from exporter.config import Config
 from exporter.reading.context import SourceContext
-from exporter.reading.source import AnySource, Reloadable
+from exporter.reading.source import AnySource
 from exporter.record import replace
 from exporter.rule_runner import RuleRunner
 from exporter.web.server.security import Security
@@ -22,6 +23,16 @@ log = logging.getLogger("exporter")
 
 Reread = Callable[[], Config]
 """Reads and checks the whole configuration; raises ValueError with one line per mistake."""
+
+
+@runtime_checkable
+class Reloadable(Protocol):
+    """A source with files of the operator that can be read again."""
+
+    name: str
+
+    def reload(self, renewed: object) -> None:
+        """Take the settings of `renewed`, the same source built again."""
 
 
 class Reloader:

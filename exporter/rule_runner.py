@@ -13,9 +13,7 @@ from exporter.config import Config
 from exporter.faults import fault_history, persistence, silences
 from exporter.faults.alert_state import BRIDGED_SECS
 from exporter.faults.engine import RuleEngine
-from exporter.faults.entities.silenced import names_of
 from exporter.faults.silences import BadSilence, Silences
-from exporter.faults.values import did_you_mean
 from exporter.model.silence import Silence
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Key
@@ -49,7 +47,7 @@ class Clearing:
 
 
 class RuleRunner:
-    """Evaluates each snapshot for the collector; `stopwatch` returns seconds of any origin.
+    """Evaluates each snapshot by the `rules`; `stopwatch` returns seconds of any origin.
 
     What was saved of the node is loaded under its present name `node`; an empty `node` changes no
     name. A pause of more than `longest_pause_secs` does not count towards the `for` of a rule.
@@ -87,13 +85,13 @@ class RuleRunner:
         for mistake in book.mistakes:
             log.warning("rules: %s", mistake)
         self.mistakes = tuple(map(str, book.mistakes))
-        self._rules = {rule.id: rule for rule in book.rules}
+        self.rules = {rule.id: rule for rule in book.rules}
         silences_file = silences.state_file(folder) if folder else None
         files = self._file, self._history_file, self._learned_file, silences_file
         self._files = tuple(filter(None, files))
         self._unsaved: list[StateFile] = []
         self._silences = Silences(
-            silences_file, config.faults.silences_dirs, self._rules, collectors.all_rule_names, node
+            silences_file, config.faults.silences_dirs, self.rules, collectors.all_rule_names, node
         )
         self._clears: list[Clearing] = []
         self._engine = RuleEngine(
@@ -156,36 +154,6 @@ class RuleRunner:
         await asyncio.wait({saving}, timeout=SILENCE_WRITE_SECS)
         return saving.done() and saving.result()
 
-    def find_clearable(
-        self, conclusions: Conclusions, rule: str, component: str
-    ) -> tuple[Key, ...]:
-        """Return the components with a fault of the rule that can be cleared; raise BadSilence.
-
-        A fault that joins those of several components stands for them.
-        """
-        known = self._rules.get(rule)
-        if known is None:
-            raise BadSilence(f"there is no rule {rule[:80]!r}; {did_you_mean(rule, self._rules)}")
-        if not known.is_from_events:
-            raise BadSilence(f"{rule} ends when its evidence does; silence it instead")
-        about = Silence("", 0.0, "", "", component=component)
-        keys = tuple(
-            fault.subject.key
-            for fault in conclusions.active
-            if fault.rule == rule
-            and any(
-                about.is_about(subject.hw_type, *names_of(subject))
-                for subject in (
-                    fault.subject,
-                    *(cause.subject for cause in fault.causes if cause.rule == rule),
-                )
-            )
-        )
-        if not keys:
-            where = f" of {component[:80]!r}" if component else ""
-            raise BadSilence(f"no fault {rule}{where} is active")
-        return keys
-
     async def clear(self, rule: str, keys: tuple[Key, ...], boottime: float) -> tuple[Key, ...]:
         """Clear faults at the next evaluation, until new evidence comes.
 
@@ -207,9 +175,9 @@ class RuleRunner:
         while self._evaluating is not None and not self._evaluating.done():
             await asyncio.wait({self._evaluating})
         self.mistakes = ()
-        self._rules = {rule.id: rule for rule in book.rules}
+        self.rules = {rule.id: rule for rule in book.rules}
         self._silences = self._silences.renewed(
-            config.faults.silences_dirs, self._rules, collectors.all_rule_names
+            config.faults.silences_dirs, self.rules, collectors.all_rule_names
         )
         self._engine.take(book, collectors.subjects)
 

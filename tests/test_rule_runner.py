@@ -21,6 +21,7 @@ from exporter.faults.silences import BadSilence
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
 from exporter.rule_runner import RuleRunner
+from exporter.web.maintenance import clearable
 from tests.fakes.virtual_time import in_virtual_time
 from tests.faults.scenes import event
 
@@ -199,7 +200,7 @@ async def test_a_reload_takes_all_that_is_configured_of_faults(tmp_path: Path) -
         "gpu_channel_timeout": "info",
         "site_rule": "info",
     }
-    assert runner.find_clearable(said, "site_rule", "GPU-0") == (("gpu", "GPU-0"),)
+    assert clearable(runner.rules, said, "site_rule", "GPU-0") == (("gpu", "GPU-0"),)
     assert [it.silence is not None for it in said.active] == [True, True]
     await runner.reload(before, chosen(before))
     assert runner.silences(1e9 + 115.0) == ()
@@ -231,7 +232,7 @@ async def test_a_fault_that_goes_on_is_not_said_to_be_cleared(tmp_path: Path) ->
     said = await runner.conclude(seen)
     results = {}
     for rule in ("gpu_power_missing", "kernel_oops"):
-        keys = runner.find_clearable(said, rule, "")
+        keys = clearable(runner.rules, said, rule, "")
         clearing = asyncio.ensure_future(runner.clear(rule, keys, 101.0))
         await asyncio.sleep(0)
         await runner.conclude(replace(seen, sequence=2, taken_boottime=115.0))

@@ -240,13 +240,11 @@ def _place(silence: Silence) -> tuple[str, ...]:
 def _subject(name: str, conclusions: Conclusions) -> Subject:
     """Find the component of this id or name; raise BadSilence."""
     about = dict.fromkeys((*conclusions.subjects, *(fault.subject for fault in conclusions.faults)))
-    for get in (
-        lambda subject: subject.hw_id == name,
-        lambda subject: plain(name) in map(plain, names_of(subject)),
-    ):
-        found = [subject for subject in about if get(subject)]
-        if found:
-            return found[0]
+    named = [subject for subject in about if subject.hw_id == name] or [
+        subject for subject in about if plain(name) in map(plain, names_of(subject))
+    ]
+    if named:
+        return named[0]
     known = dict.fromkeys(
         each for it in about if it.kind not in ("process", "workload") for each in names_of(it)[:2]
     )

@@ -75,15 +75,4 @@ class Releasable(Protocol):
         ...
 
 
-@runtime_checkable
-class Reloadable(Protocol):
-    """A source with files of the operator that can be read again."""
-
-    name: str
-
-    def reload(self, renewed: object) -> None:
-        """Take the settings of `renewed`, the same source built again."""
-        ...
-
-
 AnySource: TypeAlias = Source | Follower

@@ -7,9 +7,12 @@ from typing import Any
 
 from aiohttp.web_request import BaseRequest
 
+from exporter.faults.entities.silenced import names_of
+from exporter.faults.rules.rule import Rule
 from exporter.faults.silences import BadSilence
+from exporter.faults.values import did_you_mean
 from exporter.model.silence import Silence
-from exporter.model.verdict import Conclusions
+from exporter.model.verdict import Conclusions, Key
 from exporter.record import dataclass
 from exporter.rule_runner import RuleRunner
 from exporter.web.answer import Answer, NothingRead, ProgramStatus, json_answer
@@ -67,7 +70,7 @@ class Maintenance:
             raise BadChange("component must be a text")
         if "component" in wanted and not component.strip():
             raise BadChange("component is empty; without it the faults of all are cleared")
-        keys = self.upkeep.find_clearable(self._conclusions(), rule, component)
+        keys = clearable(self.upkeep.rules, self._conclusions(), rule, component)
         clearing = asyncio.ensure_future(self.upkeep.clear(rule, keys, self.program.boottime()))
         await asyncio.sleep(0)  # so that the evaluation that is woken finds it
         self.changed()
@@ -81,6 +84,36 @@ class Maintenance:
         if snapshot is None or snapshot.conclusions is None:
             raise NothingRead
         return snapshot.conclusions
+
+
+def clearable(
+    rules: Mapping[str, Rule], conclusions: Conclusions, rule: str, component: str
+) -> tuple[Key, ...]:
+    """Return the components with a fault of the rule that can be cleared; raise BadChange.
+
+    A fault that joins those of several components stands for them.
+    """
+    if rule not in rules:
+        raise BadChange(f"there is no rule {rule[:80]!r}; {did_you_mean(rule, rules)}")
+    if not rules[rule].is_from_events:
+        raise BadChange(f"{rule} ends when its evidence does; silence it instead")
+    about = Silence("", 0.0, "", "", component=component)
+    keys = tuple(
+        fault.subject.key
+        for fault in conclusions.active
+        if fault.rule == rule
+        and any(
+            about.is_about(subject.hw_type, *names_of(subject))
+            for subject in (
+                fault.subject,
+                *(cause.subject for cause in fault.causes if cause.rule == rule),
+            )
+        )
+    )
+    if not keys:
+        where = f" of {component[:80]!r}" if component else ""
+        raise BadChange(f"no fault {rule}{where} is active")
+    return keys
 
 
 def silence_row(silence: Silence) -> dict[str, Any]:
