@@ -78,8 +78,10 @@ class DaemonThreads:
         self._start = start or _start_daemon
         self._is_limited = False
         self._queue: deque[tuple[Callable[[], Any], asyncio.Future[Any]]] = deque()
+        self._results: deque[tuple[asyncio.Future[Any], object, BaseException | None]] = deque()
         self._ready = threading.Semaphore(0)
         self._lock = threading.Lock()
+        self._threads = 0
         self._idle = 0
         self._finished = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -92,20 +94,22 @@ class DaemonThreads:
             self._queue.append((function, future))
         self._ready.release()
         if self._timer is None:
-            self._watch(loop, None)
+            if not self._threads:
+                self._start_thread()
+            self._timer = loop.call_later(SLOW_SECS, self._watch, loop, self._finished)
         return future
 
-    def _watch(self, loop: asyncio.AbstractEventLoop, finished_before: int | None) -> None:
+    def _watch(self, loop: asyncio.AbstractEventLoop, finished_before: int) -> None:
         """Add a thread if calls wait and none has ended since the last look."""
         with self._lock:
-            if not self._queue:
-                self._timer = None
-                return
-            needs_thread = self._idle == 0 and finished_before in (None, self._finished)
-            finished = self._finished
+            is_waiting, finished = bool(self._queue), self._finished
+            needs_thread = is_waiting and not self._idle and finished == finished_before
         if needs_thread:
             self._start_thread()
-        self._timer = loop.call_later(SLOW_SECS, self._watch, loop, finished)
+        self._timer = (
+            loop.call_later(SLOW_SECS, self._watch, loop, finished) if is_waiting else None
+        )
+        self._settle_all()  # after the look: the last waiting call, begun before it, may block
 
     def _start_thread(self) -> None:
         """Start a thread; if none can be started the calls wait, and it is tried again."""
@@ -119,11 +123,14 @@ class DaemonThreads:
             self._is_limited = True
         else:
             self._is_limited = False
+            with self._lock:
+                self._threads += 1
 
     def _work(self) -> None:
         while True:
             with self._lock:
                 if self._idle:
+                    self._threads -= 1
                     return  # another thread waits already: one is enough
                 self._idle += 1
             self._ready.acquire()
@@ -135,25 +142,34 @@ class DaemonThreads:
             return self._queue.popleft()
 
     def _run(self, function: Callable[[], Any], future: asyncio.Future[Any]) -> None:
+        """Call the function; wake the event loop once for all results of calls in a row.
+
+        If a later one of them blocks, `_watch` takes the results before it.
+        """
         result, error = None, None
         try:
             result = function()
         except BaseException as caught:  # noqa: BLE001 - carried to whoever awaits it
             error = caught
         self._finished += 1
+        self._results.append((future, result, error))
+        if self._queue:
+            return
         try:
-            future.get_loop().call_soon_threadsafe(self._end, future, result, error)
+            future.get_loop().call_soon_threadsafe(self._end)
         except RuntimeError:
             return  # the loop is closed: nobody waits any more
 
-    def _end(
-        self, future: asyncio.Future[Any], result: object, error: BaseException | None
-    ) -> None:
-        """Settle the future; cancel the timer if no call waits: it would wake the loop."""
+    def _end(self) -> None:
+        """Settle what has ended; cancel the timer if no call waits: it would wake the loop."""
         if self._timer is not None and not self._queue:
             self._timer.cancel()
             self._timer = None
-        _settle(future, result, error)
+        self._settle_all()
+
+    def _settle_all(self) -> None:
+        while self._results:
+            _settle(*self._results.popleft())
 
 
 def is_thread_limit(error: RuntimeError) -> bool:

@@ -59,13 +59,20 @@ async def test_a_reader_that_leaks_stop_iteration_is_an_error() -> None:
 
 
 async def test_many_calls_share_one_thread() -> None:
-    """Twenty quick readers at once do not start twenty threads."""
+    """Twenty quick readers at once do not start twenty threads, nor a new one each time."""
     before = _our_threads()
-    call = DaemonThreads()
-    for _ in range(3):
+    started = []
+
+    def start(work: Callable[[], None]) -> None:
+        started.append(work)
+        threading.Thread(target=work, name="blocking-calls", daemon=True).start()
+
+    call = DaemonThreads(start)
+    for _ in range(50):
         names = await asyncio.gather(*(call(threading.get_ident) for _ in range(20)))
         assert len(set(names)) <= 2
     assert _our_threads() - before <= 2
+    assert len(started) <= 5
 
 
 async def test_a_call_that_hangs_costs_its_own_thread_only() -> None:
@@ -77,6 +84,15 @@ async def test_a_call_that_hangs_costs_its_own_thread_only() -> None:
         assert await asyncio.wait_for(call(lambda: 2), 5) == 2
         assert not hanging.done()
         hanging.cancel()
+
+
+async def test_a_result_comes_although_the_next_call_hangs() -> None:
+    """Results of calls in a row come together, unless one of them takes long."""
+    call = DaemonThreads()
+    with _blocker() as blocker:
+        results = [asyncio.ensure_future(call(look)) for look in (lambda: 1, blocker.wait)]
+        assert await asyncio.wait_for(results[0], 5) == 1
+        assert not results[1].done()
 
 
 async def test_a_hang_is_noticed_also_after_a_rest() -> None:
