@@ -13,6 +13,7 @@ from exporter.collectors.gpu.nvml import build_nvml
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents, XidStore
+from exporter.config import GpuConfig
 from exporter.model.reading import Reading
 from exporter.reading.context import SourceContext
 from exporter.reading.files import is_there
@@ -51,7 +52,6 @@ class GpuSource:
         self.others: tuple[VendorGpus, ...] = ()
         self._events = events
         events.on_news = self.publish
-        self._call = ctx.call
         self._boottime = ctx.boottime
         self._wake = partial(ctx.wake, "gpu")
         self._watch: asyncio.Task[None] | None = None
@@ -156,7 +156,7 @@ class GpuSource:
 
     async def _look_for_driver(self) -> bool:
         """Look whether the driver of NVIDIA is loaded; tell whether that has changed."""
-        is_loaded = self._nvidia.is_demo or await self._call(self._has_marker)
+        is_loaded = self._nvidia.is_demo or has_driver_marker(self._config)
         if is_loaded == self._nvidia.has_driver:
             return False
         log.info("a GPU driver was loaded" if is_loaded else "the GPU driver was unloaded")
@@ -167,13 +167,19 @@ class GpuSource:
             await self._nvidia.forget(NO_DRIVER)
         return True
 
-    def _has_marker(self) -> bool:
-        return any(map(is_there, self._config.driver_markers))
-
     def publish(self) -> None:
         """Have what is known now shown at once, without another pass."""
         self._has_news = True
         self._wake()
+
+
+def has_driver_marker(config: GpuConfig) -> bool:
+    """Return whether the configured sign of a loaded driver is there.
+
+    Called on the event loop each second: the kernel answers from memory, without the driver, and
+    to hand the look to a thread takes many times as long.
+    """
+    return any(map(is_there, config.driver_markers))
 
 
 def build_gpu(ctx: SourceContext) -> GpuSource:
@@ -187,7 +193,7 @@ def build_gpu(ctx: SourceContext) -> GpuSource:
     store = XidStore(Path(kept_in), ctx.proc, ctx.call) if kept_in else None
     events = GpuEvents(ctx.wall, ctx.boottime, store)
     nvml = build_nvml(ctx, Deadline(*limits), events.take)
-    if nvml is not None and any(map(is_there, config.driver_markers)):
+    if nvml is not None and has_driver_marker(config):
         nvml.start_ahead()
 
     def build_smi() -> Backend:
