@@ -118,6 +118,7 @@ NOT_MENDED = frozenset(
         "2026-11-29-a",
         "2026-11-29-b",
         "2026-11-29-c",
+        "2026-11-29-d",
     }
 )
 """Batches of which not all misses are mended."""
