@@ -30,8 +30,10 @@ def describe(rule: Rule, alert: Alert, ctx: EvalContext, view: View) -> None:
     """Set summary, advice, evidence and confidence of an alert to those of this evaluation."""
     judged = [(leaf, leaf.evaluate(ctx)) for leaf in rule.when.leaves]
     matched = _matched(judged, ctx)
-    moment = max((events[-1].boottime for events in matched), default=view.now)
-    mark = (moment, sum(map(len, matched)))
+    moment, mark = view.now, (view.now, 0)
+    if matched:
+        moment = max(events[-1].boottime for events in matched)
+        mark = (moment, sum(map(len, matched)))
     if rule.needed is not None and mark == alert.described:
         return  # no new events since
     alert.described = mark
@@ -41,12 +43,18 @@ def describe(rule: Rule, alert: Alert, ctx: EvalContext, view: View) -> None:
     case = next((case for case in rule.cases if case.when.evaluate(ctx)), None)
     for counted in case.when.events if case else ():
         pieces += _event_evidence(counted, ctx)
-    seen = {(e.name, e.raw, e.threshold if not e.raw else ""): e for e in pieces}
-    alert.evidence = tuple(seen.values())[:MAX_EVIDENCE]
-    alert.has_events = bool(matched) or any(piece.raw for piece in alert.evidence)
+    if len(pieces) > 1:
+        seen = {(e.name, e.raw, e.threshold if not e.raw else ""): e for e in pieces}
+        pieces = [*seen.values()][:MAX_EVIDENCE]
+    alert.evidence = tuple(pieces)
+    alert.has_events = bool(matched) or any(piece.raw for piece in pieces)
     summary, advice = (case.summary, case.advice) if case else (None, None)
-    alert.summary = (summary or rule.summary).fill(lambda name: _value(name, rule, ctx))
-    alert.advice = (advice or rule.advice).fill(lambda name: _value(name, rule, ctx))
+
+    def value_of(name: Name) -> Value:
+        return _value(name, rule, ctx)
+
+    alert.summary = (summary or rule.summary).fill(value_of)
+    alert.advice = (advice or rule.advice).fill(value_of)
     doubt = DOUBT_FACTOR if _doubts(rule, judged, ctx) else 1.0
     alert.confidence = rule.confidence * doubt
     alert.last_evidence = moment

@@ -103,8 +103,6 @@ class FaultHistory:
         self._is_dirty = False
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._repeated: set[tuple[str, str, str]] = set()
-        self._places: dict[int, tuple[Fault, tuple[str, str, str]]] = {}
-        """The active faults of the last evaluation, by `id`, and what rows call them."""
         self._repeats = Repeats()
         self._count()
 
@@ -122,35 +120,31 @@ class FaultHistory:
         """
         if self._began_at is None:
             self._began_at = now
-        places, self._places = self._places, {}
-        new = []
-        for it in conclusions.active:
-            known = places.get(id(it)) or (it, (it.rule, *_cut(it.subject.key)))
-            self._places[id(it)] = known
-            if id(it) not in places and (row := self._news(known[1], it, wall)):
-                new.append(row)
-        active = {place for _, place in self._places.values()}
+        active = {_place_of(it): it for it in conclusions.faults if it.is_active}
+        new = [
+            self._changed(place, it, wall)
+            for place, it in active.items()
+            if (row := self._open.get(place)) is None or row.severity != it.severity
+        ]
         up_secs = now - self._began_at
         for place in [place for place in self._open if place not in active]:
             return_secs = RETURN_SECS + for_secs.get(place[0], 0.0)
             if up_secs >= return_secs or place not in self._doubted:
                 before = self._open.pop(place)
                 new.append(before._replace(at=wall, change=ENDED))
-        self._doubted -= active
+        self._doubted -= active.keys()
         if new:
             self._keep([*self._stored, *new])
         self._choose(wall)
-        if self._repeated.isdisjoint(active):
+        if active.keys().isdisjoint(self._repeated):
             return replace(conclusions, history=self.rows)
         faults = tuple(self._with_times(it) if it.is_active else it for it in conclusions.faults)
         return replace(conclusions, faults=faults, history=self.rows)
 
-    def _news(self, place: tuple[str, str, str], fault: Fault, wall: float) -> Transition | None:
-        before = self._open.get(place)
-        if before is not None and before.severity == fault.severity:
-            return None
+    def _changed(self, place: tuple[str, str, str], fault: Fault, wall: float) -> Transition:
+        change = SEVERITY if place in self._open else BEGAN
         made = Transition(
-            *(wall, BEGAN if before is None else SEVERITY, fault.rule, fault.severity),
+            *(wall, change, fault.rule, fault.severity),
             *(fault.subject.kind, fault.subject.hw_type, fault.subject.hw_id[:MAX_SUMMARY_CHARS]),
             *(fault.subject.hw_name[:MAX_SUMMARY_CHARS], fault.is_root),
             fault.summary[:MAX_SUMMARY_CHARS],
@@ -188,7 +182,7 @@ class FaultHistory:
             self._repeats = Repeats(counts)
 
     def _with_times(self, fault: Fault) -> Fault:
-        _, place = self._places[id(fault)]
+        place = _place_of(fault)
         return replace(fault, times=self._counts[place]) if place in self._repeated else fault
 
     def repeats(self, wall: float) -> Repeats:
@@ -232,6 +226,12 @@ def log_transition(fault: Fault, state: str) -> None:
             }
         },
     )
+
+
+def _place_of(fault: Fault) -> tuple[str, str, str]:
+    """Return the rule, the kind and the id of a fault as rows have them."""
+    about = fault.subject
+    return fault.rule, about.kind, about.hw_id[:MAX_SUMMARY_CHARS]
 
 
 def _cut(key: Key) -> Key:

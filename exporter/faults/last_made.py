@@ -13,6 +13,6 @@ class LastMade(Generic[T]):
 
     def made(self, of: object, make: Callable[[], T]) -> T:
         """Return the value of `make`; call `make` only if the inputs `of` are other ones."""
-        if self._last is None or self._last[0] != of:
-            self._last = (of, make())
-        return self._last[1]
+        value = make() if self._last is None or self._last[0] != of else self._last[1]
+        self._last = (of, value)  # to find the same objects equal takes no time the next time
+        return value

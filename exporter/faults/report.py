@@ -49,8 +49,7 @@ LIVING_EDGES = ("consumes", "waits_on")
 Moments: TypeAlias = tuple[tuple[Key, float], ...]
 """Components, each with the boot time at which its fault began."""
 
-_Made: TypeAlias = tuple[tuple[object, ...], Fault]
-"""A fault with its inputs."""
+NOT_MADE: tuple[tuple[object, ...], None] = ((), None)
 
 
 class ReportBuilder:
@@ -73,7 +72,11 @@ class ReportBuilder:
         self._subjects = SubjectIndex(traits.hw_types)
         self._affected_by: dict[tuple[Key, float], tuple[Subject, ...]] = {}
         self._named: tuple[Subject, ...] = ()  # of all components
+        self._names = 0  # grows when a name or what is in the graph changes
         self._of: tuple[object, ...] = ()  # graph, ended uses and time of boot of which these are
+        self._unknown: LastMade[Mapping[Subject, tuple[str, ...]]] = LastMade()
+        self._silent: LastMade[Mapping[Subject, tuple[str, ...]]] = LastMade()
+        self._all_statuses: LastMade[tuple[tuple[Subject, str], ...]] = LastMade()
         self._causes = CauseFinder(traits, self._subjects)
         self._at = 0.0  # the time of the last conclusions
         self._kinds_seen = {"process", "workload"}
@@ -84,7 +87,7 @@ class ReportBuilder:
         """Replace the rules; faults of removed rules are dropped."""
         self._rules = rules
         self._decided: LastMade[tuple[dict[Place, Instruction], list[Place]]] = LastMade()
-        self._made: dict[Place, _Made] = {}
+        self._made: dict[Place, tuple[tuple[object, ...], Fault]] = {}  # faults, with their inputs
         self._skipped = Counter(skipped)
         self._rules_of: dict[str, tuple[str, ...]] = {}
         for rule in rules.values():
@@ -135,9 +138,9 @@ class ReportBuilder:
             subjects=self._named,
             namings=self._traits.namings,
             rules=MappingProxyType(self._rules_of),
-            unknown=self._by_subject(unknown),
-            silent=self._by_subject(silent),
-            statuses=tuple(self._statuses(faults, view)),
+            unknown=self._unknown.made((self._names, unknown), lambda: self._by_subject(unknown)),
+            silent=self._silent.made((self._names, silent), lambda: self._by_subject(silent)),
+            statuses=self._statuses(faults, view),
             rules_loaded=len(self._rules),
             rules_skipped=tuple(sorted(self._skipped.items())),
             rule_seconds=self.rule_seconds,
@@ -166,6 +169,7 @@ class ReportBuilder:
             self._of = of
             self._affected_by.clear()
             self._made.clear()
+            self._names += 1
             self._named = tuple(map(self._subjects.of, view.entities))
 
     def _faults(
@@ -185,11 +189,10 @@ class ReportBuilder:
         for (at, it), instruction in zip(chosen.items(), given.values(), strict=True):
             parts = whole.get(at, ())
             told = (it.active_since, it.summary, it.confidence, it.evidence, it.causes)
-            made = before.get(at)
-            if made is None or made[0] != (instruction, parts, told):
+            of, fault = before.get(at, NOT_MADE)
+            if fault is None or of != (instruction, parts, told):
                 fault = self._fault(at, it, instruction, parts, view)
-                made = ((instruction, parts, told), fault)
-            self._made[at] = made
+            self._made[at] = ((instruction, parts, told), fault)
         return {place: self._made[place][1] for place in order}
 
     def _decide(
@@ -304,19 +307,27 @@ class ReportBuilder:
         self._transitions[fault.rule, state] += 1
         log_transition(fault, state)
 
-    def _statuses(self, faults: Mapping[Place, Fault], view: View) -> Iterable[tuple[Subject, str]]:
-        """Yield the status of each component that has a fault or that reports to be up."""
-        worst: dict[Key, int] = {}
-        for (_, key), fault in faults.items():
-            worst[key] = max(worst.get(key, 0), STATUSES.index(fault.status))
-        for kind in self._traits.with_status:
-            for entity in view.by_kind.get(kind, ()):
-                if entity.fields.get("up"):
-                    worst.setdefault(entity.key, 0)
-        for _, key in self._recent:
-            if key in view.entities and key[0] not in self._traits.with_status:
-                worst.setdefault(key, 0)
-        yield from ((self._subjects.of(key), STATUSES[rank]) for key, rank in sorted(worst.items()))
+    def _statuses(
+        self, faults: Mapping[Place, Fault], view: View
+    ) -> tuple[tuple[Subject, str], ...]:
+        """Return the status of each component that has a fault or that reports to be up."""
+        with_status = self._traits.with_status
+        ill = [(key, fault.status) for (_, key), fault in faults.items()]
+        up = [
+            it for kind in with_status for it in view.by_kind.get(kind, ()) if it.fields.get("up")
+        ]
+        well = [entity.key for entity in up] + [
+            key for _, key in self._recent if key in view.entities and key[0] not in with_status
+        ]
+
+        def made() -> tuple[tuple[Subject, str], ...]:
+            worst = dict.fromkeys(well, 0)
+            for key, status in ill:
+                worst[key] = max(worst.get(key, 0), STATUSES.index(status))
+            rows = sorted(worst.items())
+            return tuple((self._subjects.of(key), STATUSES[rank]) for key, rank in rows)
+
+        return self._all_statuses.made((self._names, ill, well), made)
 
 
 def _parts_of(place: Place, alerts: Mapping[Place, Alert]) -> Moments:
