@@ -89,7 +89,6 @@ class RuleRunner:
         silences_file = silences.state_file(folder) if folder else None
         files = self._file, self._history_file, self._learned_file, silences_file
         self._files = tuple(filter(None, files))
-        self._unsaved: list[StateFile] = []
         self._silences = Silences(
             silences_file, config.faults.silences_dirs, self.rules, collectors.all_rule_names, node
         )
@@ -208,23 +207,20 @@ class RuleRunner:
             return
         _, news = judged.result()
         self._pending |= news
-        self._unsaved = [file for file in self._files if file.unsaved is not None]
-        self._keep()
+        is_writing = self._writing is not None and not self._writing.done()
+        is_wanted = bool(self._pending) or any(file.unsaved is not None for file in self._files)
+        if is_wanted and not is_writing:  # a running write takes it too
+            self._writing = asyncio.ensure_future(self._write())
         if self._detectors is not None and (self._fitting is None or self._fitting.done()):
             self._fitting = asyncio.ensure_future(self._fit(self._detectors.advance))
-
-    def _keep(self) -> None:
-        """Start writing changed state, unless a write is running, which takes it too."""
-        is_writing = self._writing is not None and not self._writing.done()
-        if (self._pending or self._unsaved) and not is_writing:
-            self._writing = asyncio.ensure_future(self._write())
 
     async def _write(self) -> None:
         while self._pending:
             file, text = self._pending.popitem()
             await self._call(partial(file.save, text))
-        while self._unsaved:
-            await self._call(self._unsaved.pop().save_again)
+        for file in self._files:
+            if file.unsaved is not None:
+                await self._call(file.save_again)
 
     async def _fit(self, advance: Callable[[], bool]) -> None:
         """Train the detectors in slices, between which the event loop runs."""

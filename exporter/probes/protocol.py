@@ -35,22 +35,15 @@ class LineSplitter:
 
     def __init__(self, limit_bytes: int = MAX_LINE_BYTES) -> None:
         self._limit = limit_bytes
-        self._chunks: list[bytes] = []
-        self._size = 0
+        self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return the lines completed by this chunk; raise BadLine if one is too long."""
-        *completed, rest = chunk.split(b"\n")
-        lines = []
-        for part in completed:
-            self._add(part)
-            lines.append(b"".join(self._chunks))
-            self._chunks, self._size = [], 0
-        self._add(rest)
-        return [line for line in lines if line.strip()]
-
-    def _add(self, part: bytes) -> None:
-        self._size += len(part)
-        if self._size > self._limit:
+        lines: list[bytes] = []
+        self._rest += chunk
+        if b"\n" in chunk:
+            *lines, rest = bytes(self._rest).split(b"\n")
+            self._rest = bytearray(rest)
+        if any(len(line) > self._limit for line in (*lines, self._rest)):
             raise BadLine(f"a line of more than {self._limit} bytes")
-        self._chunks.append(part)
+        return [line for line in lines if line.strip()]
