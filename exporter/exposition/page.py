@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from exporter.exposition.family import Family
-from exporter.exposition.render import NO_BLOCKS, Format, Rendered, render
+from exporter.exposition.render import NO_BLOCKS, Blocks, Format, Rendered, render
 from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass, replace
 
@@ -72,7 +72,7 @@ class Pages:
         self._boottime = boottime
         self._moment = moment
         self._snapshot: Snapshot | None = None
-        self._blocks = NO_BLOCKS
+        self._blocks: dict[Format, Blocks] = {}
         self._fixed: dict[Format, Rendered] = {}
         self._packed: dict[Format, tuple[bytes, int]] = {}
         self._ready: dict[tuple[Format, bool], bytes] = {}
@@ -144,8 +144,9 @@ class Pages:
     def _fixed_part(self, form: Format) -> Rendered:
         if form not in self._fixed and self._snapshot is not None:
             families = self._families.families_of(self._snapshot)
-            rendered = render(self._chosen(families), self._snapshot, form, self._blocks)
-            self._blocks = rendered.blocks
+            known = self._blocks.get(form, NO_BLOCKS)
+            rendered = render(self._chosen(families), self._snapshot, form, known)
+            self._blocks[form] = rendered.blocks
             if not self._fixed:
                 self._dropped.update(dict(rendered.dropped))
             self._fixed[form] = rendered

@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from functools import lru_cache
 from itertools import chain
 from types import MappingProxyType
 from typing import TypeAlias
@@ -34,19 +33,20 @@ class Format(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The lines of one family, and the samples that they were made of."""
+    """The bytes of one family, and the samples that they were made of."""
 
+    type: MetricType
     samples: list[Sample]
-    text: str
+    body: bytes
     series: int
     surplus: int
 
 
-BlockKey: TypeAlias = tuple[str, tuple[str, ...], str]
-"""The name of a family, the names of its labels, and how its labels begin."""
+BlockKey: TypeAlias = tuple[str, str, tuple[str, ...], str]
+"""The name and HELP of a family, the names of its labels, and how its labels begin."""
 
 Blocks: TypeAlias = Mapping[BlockKey, Block]
-"""The lines of a page by family."""
+"""The parts of a page in one format by family."""
 
 NO_BLOCKS: Blocks = MappingProxyType({})
 
@@ -66,30 +66,29 @@ def render(
 ) -> Rendered:
     """Render the samples of one snapshot as UTF-8; `node` is the first label of each.
 
-    `known` are the blocks of the last page: most families still have the same samples.
+    `known` are the blocks of the last page in this format: most families have the same samples.
     """
-    page: list[str] = []
     blocks: dict[BlockKey, Block] = {}
-    dropped = []
-    series = 0
     opening = f'{{node="{_escaped(snapshot.node)}"'
     for family in families:
         samples = [*family.samples(snapshot)]
-        key = (family.name, family.labels, opening)
+        key = (family.name, family.help, family.labels, opening)
         block = known.get(key)
-        if block is None or block.samples != samples:
-            block = _block(family, samples, opening)
+        if block is None or block.samples != samples or block.type is not family.type:
+            block = _block(family, samples, opening, form)
         blocks[key] = block
-        if block.surplus:
-            dropped.append((family.name, block.surplus))
-        if block.text:
-            series += block.series
-            page += (_heading(family.name, family.help, family.type, form), block.text)
-    return Rendered("".join(page).encode("utf-8", "replace"), series, tuple(dropped), blocks)
+    return Rendered(
+        b"".join([block.body for block in blocks.values()]),
+        sum(block.series for block in blocks.values()),
+        tuple((key[0], block.surplus) for key, block in blocks.items() if block.surplus),
+        blocks,
+    )
 
 
-def _block(family: Family, samples: list[Sample], opening: str) -> Block:
+def _block(family: Family, samples: list[Sample], opening: str, form: Format) -> Block:
     kept, size, surplus = distinct(samples)
+    if not kept:
+        return Block(family.type, samples, b"", 0, surplus)
     if TO_ESCAPE.search("".join(chain.from_iterable(kept))):  # looked for once, as it is rare
         kept = {(*map(_escaped, values),): number for values, number in kept.items()}
     labels = opening.replace("%", "%%") + "".join(f',{name}="%s"' for name in family.labels)
@@ -100,7 +99,8 @@ def _block(family: Family, samples: list[Sample], opening: str) -> Block:
         else line % (*values, _number(number))
         for values, number in kept.items()
     ]
-    return Block(samples, "".join(lines), size, surplus)
+    text = _heading(family, form) + "".join(lines)
+    return Block(family.type, samples, text.encode("utf-8", "replace"), size, surplus)
 
 
 def distinct(
@@ -137,17 +137,16 @@ def _bound(bound: float) -> str:
     return f"{bound:.{significant - 1}e}"
 
 
-@lru_cache(maxsize=1024)
-def _heading(name: str, help_text: str, kind: MetricType, form: Format) -> str:
+def _heading(family: Family, form: Format) -> str:
     """Return HELP and TYPE; in OpenMetrics with the family's own name, and UNIT.
 
     A set of states stays a gauge: a `stateset` needs a label of the family's name for the state.
     """
-    word, unit = kind.in_text, ""
+    name, word, unit = family.name, family.type.in_text, ""
     if form is Format.OPENMETRICS:
-        name, word = name.removesuffix(SUFFIXES.get(kind, "")), kind.value
-        unit = "" if kind is MetricType.INFO else unit_of(name)
-    text = help_text.replace("\\", r"\\").replace("\n", r"\n")
+        name, word = name.removesuffix(SUFFIXES.get(family.type, "")), family.type.value
+        unit = "" if family.type is MetricType.INFO else unit_of(name)
+    text = family.help.replace("\\", r"\\").replace("\n", r"\n")
     heading = f"# HELP {name} {text}\n# TYPE {name} {word}\n"
     return f"{heading}# UNIT {name} {unit}\n" if unit else heading
 

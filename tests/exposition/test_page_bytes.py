@@ -4,6 +4,7 @@ import gzip
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
@@ -12,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from exporter.collectors.disk.values import MdArray, MdArrays
 from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.memory.values import Memory
-from exporter.exposition.family import Sample, family, one
+from exporter.exposition.family import MetricType, Sample, family, one
 from exporter.exposition.page import LIVE_REUSE_SECS, Moment, Pages
 from exporter.exposition.render import NO_BLOCKS, Format, render
 from exporter.model.snapshot import MAX_AGE_SECS, Snapshot
@@ -179,3 +180,15 @@ def test_lines_of_the_last_page_are_never_those_of_another_number_or_label() -> 
         after = render([found], snapshot, Format.TEXT, known)
         assert after.body == render([found], snapshot, Format.TEXT).body
         known = after.blocks
+
+
+@pytest.mark.parametrize("changed", [{"help": "Other."}, {"type": MetricType.COUNTER}])
+def test_a_heading_of_the_last_page_is_never_that_of_another_help_or_type(
+    changed: dict[str, Any],
+) -> None:
+    """The families of an external probe may change while their samples do not."""
+    found = replace(LEVEL, labels=("a",), samples=partial(_one, 1.0, "x"))
+    known = render([found], _snapshot(), Format.TEXT).blocks
+    other = replace(found, **changed)
+    after = render([other], _snapshot(), Format.TEXT, known)
+    assert after.body == render([other], _snapshot(), Format.TEXT).body
