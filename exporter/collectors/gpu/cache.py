@@ -49,7 +49,13 @@ class GpuCache:
         self.rejected.update(rejected)
         if not self._sees_host_pids:
             gpus = tuple(map(without_unseen_processes, gpus))
-        fresh = {gpu.uuid: self._fresh(GpuState(self._known(gpu), boottime)) for gpu in gpus}
+        dynamic_expires, expires = boottime + self._dynamic_secs, boottime + self._secs
+        fresh = {
+            gpu.uuid: GpuState(
+                self._known(gpu), boottime, dynamic_expires=dynamic_expires, expires=expires
+            )
+            for gpu in gpus
+        }
         quiet = {
             uuid: state
             for uuid, state in self._states.items()
@@ -118,13 +124,6 @@ class GpuCache:
         if problem.reason == SUSPENDED:
             return GpuState(gpu, boottime, expired=True, suspended=True)
         return GpuState(gpu, boottime, up=False, reason=problem.reason, expired=True)
-
-    def _fresh(self, state: GpuState) -> GpuState:
-        return replace(
-            state,
-            expires=state.read_boottime + self._secs,
-            dynamic_expires=state.read_boottime + self._dynamic_secs,
-        )
 
 
 def _down(state: GpuState, reason: str) -> GpuState:

@@ -62,13 +62,16 @@ def derived(states: Sequence[GpuState], workloads: Workloads | None) -> list[dic
 
 
 def _card(state: GpuState) -> _Card:
-    gpu = state.gpu
+    gpu, use = state.gpu, state.gpu.utilization_percent
+    is_busy = state.is_fresh and use is not None and use > BUSY_PERCENT
+    clocks = dict(gpu.clock_hertz or ())
     return _Card(
         state,
         links_down=_links(gpu, up=False),
         links_up=_links(gpu, up=True),
         power_brake=dict(gpu.throttle_active or ()).get(POWER_BRAKE),
-        busy_clock=_sm_clock(gpu) if _is_busy(state) else None,
+        # only NVIDIA tells the clock of the processors from that of graphics
+        busy_clock=clocks.get("sm", clocks.get("graphics")) if is_busy else None,
     )
 
 
@@ -86,7 +89,9 @@ def _of_card(card: _Card, cards: Sequence[_Card], workloads: Workloads | None) -
         "most_links_up": max(each.links_up or 0 for each in (card, *up)),
         "all_links_wired": _are_all_links_wired(gpu),
         "inactive_links": _inactive_links(gpu),
-        "fans_stopped": _fans_stopped(gpu),
+        "fans_stopped": sum(not it[-1] for it in gpu.fan_speed_percent)
+        if gpu.fan_speed_percent
+        else None,
         "fabric_completed": None
         if gpu.fabric_state is None
         else float(gpu.fabric_state == "completed"),
@@ -138,18 +143,6 @@ def _power_brake_on_all(cards: Sequence[_Card]) -> float | None:
     return None if None in brakes else float(len(brakes) > 1 and all(brakes))
 
 
-def _fans_stopped(gpu: Gpu) -> float | None:
-    if not gpu.fan_speed_percent:
-        return None
-    return sum(not speed for _, speed in gpu.fan_speed_percent)
-
-
-def _sm_clock(gpu: Gpu) -> float | None:
-    """Return the clock of its processors, which only NVIDIA tells from that of graphics."""
-    clocks = dict(gpu.clock_hertz or ())
-    return clocks.get("sm", clocks.get("graphics"))
-
-
 def _clock_ratio(card: _Card, siblings: Sequence[_Card]) -> float | None:
     """Its clock beside the median of its busy siblings; absent while it is not busy itself."""
     others = [each.busy_clock for each in siblings if each.busy_clock]
@@ -163,11 +156,6 @@ def _median(values: list[float]) -> float:
     ordered = sorted(values)
     middle = len(ordered) // 2
     return (ordered[middle] + ordered[-middle - 1]) / 2
-
-
-def _is_busy(state: GpuState) -> bool:
-    use = state.gpu.utilization_percent
-    return state.is_fresh and use is not None and use > BUSY_PERCENT
 
 
 def _of_workloads(uuid: str, workloads: Workloads | None) -> Mapping[str, Value]:

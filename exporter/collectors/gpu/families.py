@@ -43,11 +43,6 @@ def _disabled_calls(snapshot: Snapshot) -> Iterable[Sample]:
                 yield (*gpu_label_values(state.gpu), disabled.call), 1
 
 
-def _problems(state: GpuState) -> Iterable[Sample]:
-    if not state.up and state.reason is not None:
-        yield (state.reason,), 1
-
-
 def _pending_modes(state: GpuState) -> Iterable[Sample]:
     gpu = state.gpu
     for mode, now, pending in (
@@ -58,21 +53,12 @@ def _pending_modes(state: GpuState) -> Iterable[Sample]:
             yield (mode, "enabled" if pending else "disabled"), 1
 
 
-def _repairs(state: GpuState) -> Iterable[Sample]:
-    for name in ("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory"):
-        if getattr(state.gpu, name):
-            yield (name,), 1
+REPAIR_STATES = ("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory")
 
 
 def _active_nvlinks(state: GpuState) -> Iterable[Sample]:
     if state.gpu.nvlink_up is not None:
         yield (), sum(bool(is_up) for _, is_up in state.gpu.nvlink_up)
-
-
-def _inactive_nvlinks(state: GpuState) -> Iterable[Sample]:
-    for link, is_up in state.gpu.nvlink_up or ():
-        if not is_up:
-            yield (link,), 1
 
 
 def _fabrics(state: GpuState) -> Iterable[Sample]:
@@ -143,7 +129,7 @@ FAMILIES = (
     of_each(
         "hw_gpu_problem_info",
         "Why the GPU is not up: one of the reasons in docs/troubleshooting.md; always 1.",
-        _problems,
+        lambda state: () if state.up or state.reason is None else one(1, state.reason),
         "reason",
     ),
     of_each(
@@ -157,7 +143,7 @@ FAMILIES = (
         "hw_gpu_repair_state",
         "Channel or TPC repair pending until the next reset, or unrepairable memory; always"
         " 1, absent if not the case.",
-        _repairs,
+        lambda state: (((name,), 1) for name in REPAIR_STATES if getattr(state.gpu, name)),
         "state",
     ),
     of_each(
@@ -168,7 +154,7 @@ FAMILIES = (
     of_each(
         "hw_gpu_nvlink_inactive",
         "NVLink that is inactive: broken, asleep or not wired; always 1, absent if active.",
-        _inactive_nvlinks,
+        lambda state: (((link,), 1) for link, is_up in state.gpu.nvlink_up or () if not is_up),
         "link",
     ),
     of_each(

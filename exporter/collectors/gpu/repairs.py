@@ -44,14 +44,14 @@ class GpuRepairs:
         yield from (("link_up", "nvlink", link) for link in self._trained(gpus))
 
     def _logged(self, events: Iterable[Event]) -> Iterator[str]:
-        """Find GPUs of which the log says that they were reset; note which it names by number."""
+        """Find GPUs that want no recovery action any more (Xid 154); note which have a number."""
         for event in events:
             number = event.fields.get("index")
             if event.kind in OF_NUMBERED and number is not None:
                 self._numbered[event.kind].add(number)
             elif event.kind == "driver_loaded":
                 self._numbered = {it: set() for it in OF_NUMBERED}
-            elif _was_reset(event):
+            elif event.kind == "gpu_recovery_action" and event.fields.get(ENDED) == "yes":
                 self._forget([event.entity_id])
                 yield event.entity_id
 
@@ -100,11 +100,6 @@ class GpuRepairs:
                 if is_up and self._nvlinks.get(link) is False:
                     yield link
                 remember(self._nvlinks, link, bool(is_up))
-
-
-def _was_reset(event: Event) -> bool:
-    """Whether the driver says that it requests no recovery action any more (Xid 154)."""
-    return event.kind == "gpu_recovery_action" and event.fields.get(ENDED) == "yes"
 
 
 def _has_started_anew(before: Gpu, now: Gpu) -> bool:

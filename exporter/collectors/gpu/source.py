@@ -4,6 +4,7 @@ import asyncio
 import logging
 import math
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from exporter.collectors.gpu.nvml import build_nvml
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents, XidStore
-from exporter.config import GpuConfig
 from exporter.model.reading import Reading
 from exporter.reading.context import SourceContext
 from exporter.reading.files import is_there
@@ -27,11 +27,6 @@ DEADLINE_SECS = 5.0
 PAUSED = ("timeout", "crashed")  # after these NVML's next try may have to wait
 
 log = logging.getLogger("exporter.collectors.gpu.source")
-
-
-async def no_others() -> tuple[VendorGpus, ...]:
-    """Find no other vendor."""
-    return ()
 
 
 class GpuSource:
@@ -48,10 +43,11 @@ class GpuSource:
     def __init__(self, ctx: SourceContext, backends: Backends, events: GpuEvents) -> None:
         self._config = ctx.config.gpu
         self._nvidia = NvidiaGpus(ctx, backends, self.publish)
-        self.find_others = no_others
+        self.find_others: Callable[[], Awaitable[tuple[VendorGpus, ...]]] | None = None
         self.others: tuple[VendorGpus, ...] = ()
         self._events = events
         events.on_news = self.publish
+        self._call = ctx.call
         self._boottime = ctx.boottime
         self._wake = partial(ctx.wake, "gpu")
         self._watch: asyncio.Task[None] | None = None
@@ -80,7 +76,7 @@ class GpuSource:
             await self._nvidia.wait_a_moment()
 
     async def _pass_over_others(self) -> None:
-        self.others = await self.find_others()
+        self.others = await self.find_others() if self.find_others else ()
         await asyncio.gather(*(vendor.wait_a_moment() for vendor in self.others))
 
     def _reading(self) -> Reading[Gpus]:
@@ -156,7 +152,9 @@ class GpuSource:
 
     async def _look_for_driver(self) -> bool:
         """Look whether the driver of NVIDIA is loaded; tell whether that has changed."""
-        is_loaded = self._nvidia.is_demo or has_driver_marker(self._config)
+        is_loaded = self._nvidia.is_demo or await self._call(
+            lambda: any(map(is_there, self._config.driver_markers))
+        )
         if is_loaded == self._nvidia.has_driver:
             return False
         log.info("a GPU driver was loaded" if is_loaded else "the GPU driver was unloaded")
@@ -173,15 +171,6 @@ class GpuSource:
         self._wake()
 
 
-def has_driver_marker(config: GpuConfig) -> bool:
-    """Return whether the configured sign of a loaded driver is there.
-
-    Called on the event loop each second: the kernel answers from memory, without the driver, and
-    to hand the look to a thread takes many times as long.
-    """
-    return any(map(is_there, config.driver_markers))
-
-
 def build_gpu(ctx: SourceContext) -> GpuSource:
     """Build the GPU source with the backends that the configuration allows.
 
@@ -193,7 +182,7 @@ def build_gpu(ctx: SourceContext) -> GpuSource:
     store = XidStore(Path(kept_in), ctx.proc, ctx.call) if kept_in else None
     events = GpuEvents(ctx.wall, ctx.boottime, store)
     nvml = build_nvml(ctx, Deadline(*limits), events.take)
-    if nvml is not None and has_driver_marker(config):
+    if nvml is not None and any(map(is_there, config.driver_markers)):
         nvml.start_ahead()
 
     def build_smi() -> Backend:

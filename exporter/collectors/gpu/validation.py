@@ -84,11 +84,8 @@ def _within_bounds(value: Any, rejected: list[str], prefix: str = "") -> Any:
         ):
             without[field] = None
     for part, whole in PARTS:
-        if _exceeds(getattr(value, part, None), getattr(value, whole, None)):
+        used, total = getattr(value, part, None), getattr(value, whole, None)
+        if used is not None and total is not None and used > total:
             without[part] = None
     rejected += [f"{prefix}{field}" for field in without]
     return replace(value, **without) if without else value
-
-
-def _exceeds(part: int | None, whole: int | None) -> bool:
-    return part is not None and whole is not None and part > whole

@@ -33,17 +33,8 @@ NUMBERED_SINCE = (580, 82)
 power smoothing."""
 
 
-def clocks(card: NvmlDevice) -> Any:
-    """Read hertz by clock."""
-    return _by_clock(card, "nvmlDeviceGetClockInfo")
-
-
-def clock_limits(card: NvmlDevice) -> Any:
-    """Read the highest hertz by clock."""
-    return _by_clock(card, "nvmlDeviceGetMaxClockInfo")
-
-
-def _by_clock(card: NvmlDevice, name: str) -> Any:
+def hertz(card: NvmlDevice, name: str) -> Any:
+    """Read by the function of this name what each clock has."""
     found = call_each(card, [(word, name, (kind,)) for word, kind in CLOCKS.items()])
     return available_values({word: converted(value, MEGAHERTZ) for word, value in found.items()})
 

@@ -54,7 +54,10 @@ class GpuInventory:
         self._asleep = self._power.asleep(count)
         awake = [index for index in range(count) if index not in self._asleep and is_chosen(index)]
         order = sorted(awake, key=lambda index: (index - self._next) % count)
-        problems = self._sleepers()
+        problems: list[dict[str, Any]] = [  # any call on one of them would wake it
+            {"index": index, "pci_bus_id": address, "problem": SUSPENDED}
+            for index, address in self._asleep.items()
+        ]
         begun: list[int] = []
         for index in order:
             if begun and not has_time():
@@ -78,13 +81,6 @@ class GpuInventory:
             if "problem" in answer:  # its handle and its facts are asked for again
                 self._gpus.pop(index).close()
         return list(answers.values())
-
-    def _sleepers(self) -> list[dict[str, Any]]:
-        """List the GPUs that sleep, by their place: any call on one of them would wake it."""
-        return [
-            {"index": index, "pci_bus_id": address, "problem": SUSPENDED}
-            for index, address in self._asleep.items()
-        ]
 
     def _forget(self) -> None:
         """Ask for every handle and every fact again: the number of GPUs has changed."""

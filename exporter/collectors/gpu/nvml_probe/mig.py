@@ -72,15 +72,11 @@ def _instance(mig: NvmlDevice) -> Iterator[tuple[str, Any]]:
     yield "gpu_instance", mig.ask("nvmlDeviceGetGpuInstanceId")
     yield "compute_instance", mig.ask("nvmlDeviceGetComputeInstanceId")
     yield "mig_uuid", mig.text("nvmlDeviceGetUUID")
-    yield "profile", profile_of(mig.text("nvmlDeviceGetName") or "")
+    name = mig.text("nvmlDeviceGetName") or ""  # NVIDIA H100 80GB HBM3 MIG 1g.10gb
+    yield "profile", name.rpartition("MIG ")[2] or "unknown"
     try:
         info = mig.ask("nvmlDeviceGetMemoryInfo")
     except READ_ERRORS:
         return
     yield "memory_total_bytes", info.total
     yield "memory_used_bytes", info.used
-
-
-def profile_of(name: str) -> str:
-    """Take `1g.10gb` out of `NVIDIA H100 80GB HBM3 MIG 1g.10gb`."""
-    return name.rpartition("MIG ")[2] or "unknown"

@@ -7,6 +7,7 @@ https://docs.nvidia.com/deploy/nvml-api/
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref, c_int, c_uint, c_ulonglong
+from functools import partial
 from typing import Any
 
 from exporter.collectors.gpu.nvml_probe import structs
@@ -117,11 +118,6 @@ def _text(symbol: str, size: int) -> Function:
     return function
 
 
-def _does(symbol: str) -> Function:
-    """Make a function that writes nothing, or only what its arguments point to."""
-    return lambda *arguments: _must(symbol, *arguments)
-
-
 def _event_set_wait(events: object, milliseconds: int) -> structs.c_nvmlEventData_t:
     found = structs.c_nvmlEventData_t()
     _must("nvmlEventSetWait_v2", events, byref(found), milliseconds)
@@ -209,6 +205,7 @@ TEXTS = {
     "nvmlSystemGetDriverVersion": 80,
 }
 """Functions that write a text, and the bytes that nvml.h gives it."""
+# Functions that write nothing, or only what their arguments point to.
 _NOTHING_WRITTEN = """
     nvmlDeviceGetGpuFabricInfo nvmlDeviceGetGpuFabricInfoV nvmlDeviceGetSramEccErrorStatus
     nvmlDeviceGetPlatformInfo
@@ -238,7 +235,7 @@ def _declared() -> Iterator[tuple[str, Function]]:
         yield from ((name, _writes(name, number)) for name in names.split())
     yield from ((name, _writes_numbers(name, c_uint, c_uint)) for name in _TWO_NUMBERS.split())
     yield from ((name, _text(name, size)) for name, size in TEXTS.items())
-    yield from ((name, _does(name)) for name in _NOTHING_WRITTEN.split())
+    yield from ((name, partial(_must, name)) for name in _NOTHING_WRITTEN.split())
     yield from ((name, _writes(name, struct)) for name, struct in _STRUCTS.items())
     for kind in ("Compute", "Graphics", "MPSCompute"):
         for version in PROCESS_VERSIONS:

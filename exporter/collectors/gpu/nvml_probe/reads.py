@@ -82,7 +82,7 @@ FACTS = (
     _asked("pcie_link_width_max", "nvmlDeviceGetMaxPcieLinkWidth"),
     Read(("temperature_threshold_celsius",), thermal.thresholds),
     Read(("thermal_margin_threshold_celsius",), thermal.margin_thresholds),
-    Read(("clock_max_hertz",), clocks.clock_limits),
+    Read(("clock_max_hertz",), lambda card: clocks.hertz(card, "nvmlDeviceGetMaxClockInfo")),
 )
 """What does not change: read once, and again when the set of GPUs has changed."""
 
@@ -123,7 +123,7 @@ READS = (
     Read(("fan_speed_percent",), thermal.fan_speeds),
     Read(("power_limit_range_watts",), power.power_limits),
     Read(("power_average_watts", "energy_joules_total"), power.power_fields),
-    Read(("clock_hertz",), clocks.clocks),
+    Read(("clock_hertz",), lambda card: clocks.hertz(card, "nvmlDeviceGetClockInfo")),
     _asked("performance_state", "nvmlDeviceGetPerformanceState"),
     Read(("throttle_active",), clocks.throttle_reasons),
     Read(("throttle_seconds_total",), clocks.throttle_times),

@@ -157,7 +157,8 @@ def _add(builder: AnswerBuilder, element: GpuElement, index: int, names: MigName
     """Add one GPU of the document, or the problem it has."""
     uuid = _reported(element.cells, "uuid") or ""
     gpu, reasons = _gpu(element, index, uuid, names)
-    reason = _problem_of({**reasons, **_reasons_of_identity(element.cells)})
+    identity = {name: absence(element.cells.get(name, "")) for name in ("uuid", "product_name")}
+    reason = _problem_of({**reasons, **identity})
     address, name = pci_address(element.bus_id), _reported(element.cells, "product_name")
     problem = GpuProblem(reason or "", uuid or None, index, address, name)
     if reason is not None:
@@ -168,12 +169,7 @@ def _add(builder: AnswerBuilder, element: GpuElement, index: int, names: MigName
         builder.add(gpu, reasons)
 
 
-def _reasons_of_identity(cells: Cells) -> dict[str, str]:
-    reasons = {name: absence(cells.get(name, "")) for name in ("uuid", "product_name")}
-    return {name: reason for name, reason in reasons.items() if reason is not None}
-
-
-def _problem_of(reasons: Mapping[str, str]) -> str | None:
+def _problem_of(reasons: Mapping[str, str | None]) -> str | None:
     """Find why a GPU is not up, among the reasons of fields without value."""
     fatal = next((reason for reason in reasons.values() if reason in FATAL), None)
     if fatal is None and any(reasons.get(name) == "unknown_error" for name in CORE_FIELDS):
@@ -305,14 +301,10 @@ def _processes(element: GpuElement) -> tuple[GpuProcess, ...] | None:
         found.append(
             GpuProcess(
                 pid=int(pid),
-                kind=_kind(cells.get("type", "C")),
+                kind=next((kind for it, kind in KINDS if it in cells.get("type", "")), "compute"),
                 used_memory_bytes=mib(cells.get("used_memory", "")),
                 gpu_instance=whole(cells.get("gpu_instance_id", "")),
                 compute_instance=whole(cells.get("compute_instance_id", "")),
             )
         )
     return tuple(found)
-
-
-def _kind(letters: str) -> str:
-    return next((kind for letter, kind in KINDS if letter in letters), "compute")

@@ -59,7 +59,9 @@ def decode_nvlink5(
     believed and the driver's own recovery action is to be followed.
     """
     for rule in rules:
-        if rule.xid != xid or unit not in rule.units or not _status_fits(rule, status):
+        if rule.xid != xid or unit not in rule.units:
+            continue
+        if rule.status and status not in rule.status:
             continue
         if _fits_either(rule.v1, rule.v2, info):
             return Nvlink5Meaning(rule.fatal, rule.action, rule)
@@ -68,10 +70,6 @@ def decode_nvlink5(
                 fatal=True, action=rule.promoted_action or FOLLOW_DRIVER, rule=rule
             )
     return Nvlink5Meaning(word == "Fatal", FOLLOW_DRIVER, None)
-
-
-def _status_fits(rule: Nvlink5Rule, status: int) -> bool:
-    return not rule.status or status in rule.status
 
 
 def _fits_either(v1: Bits | None, v2: Bits | None, info: int) -> bool:
