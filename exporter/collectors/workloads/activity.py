@@ -42,16 +42,13 @@ class Activity:
             if before is not None and now - before.at < WINDOW_SECS:
                 marks[facts.pid] = before
                 continue
-            mark = marks[facts.pid] = self._mark(facts, now)
+            cpu_secs = facts.cpu_secs + self._waited_secs(facts.pid)
+            mark = marks[facts.pid] = _Mark(now, cpu_secs, self._moved(facts.pid))
             if before is not None:
                 self._busy[facts.pid] = _is_busy(before, mark)
         self._marks = marks
         self._busy = {pid: busy for pid, busy in self._busy.items() if pid in marks}
         return dict(self._busy)
-
-    def _mark(self, facts: ProcessFacts, now: float) -> _Mark:
-        cpu_secs = facts.cpu_secs + self._waited_secs(facts.pid)
-        return _Mark(now, cpu_secs, self._moved(facts.pid))
 
     def _waited_secs(self, pid: int) -> float:
         """Return how long its main thread was ready but had no CPU, /proc/PID/schedstat."""

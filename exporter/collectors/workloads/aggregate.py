@@ -93,7 +93,8 @@ class WorkloadAggregator:
         known = frozenset(state.gpu.uuid for state in gpus.states)
         self._energy.forget_all_but(known)
         self._orphans.forget_all_but(known)
-        self._note_waiting(table, boottime)
+        waiting = {pid for pid, it in table.processes.items() if it.state == WAITING}
+        self._waits_since = {pid: self._waits_since.get(pid, boottime) for pid in waiting}
         seen = clients_of(states, table, self._waits_since)
         clients = tuple(map(self.redaction.client, seen))
         allocated = self._allocated(gpus.states, table)
@@ -158,10 +159,6 @@ class WorkloadAggregator:
             idle_energy_joules=None if energy is None else energy.idle,
             ended_energy_joules=None if energy is None else energy.ended,
         )
-
-    def _note_waiting(self, table: ProcessTable, boottime: float) -> None:
-        waiting = {pid for pid, it in table.processes.items() if it.state == WAITING}
-        self._waits_since = {pid: self._waits_since.get(pid, boottime) for pid in waiting}
 
     def _add_holders(self, rows: _Rows, devices: _Devices, table: ProcessTable) -> None:
         """Mark the rows of those who were given a GPU, whether they use it or not."""

@@ -49,12 +49,9 @@ def workload_of(facts: ProcessFacts, table: ProcessTable) -> Workload | None:
         return _by_pod(owner.pod_uid, owner.container_id, table)
     if owner.container_id is not None:
         return Workload("", "", owner.container_id[:SHORT_ID_CHARS])
-    return Workload("", "", owner.unit or _own_name(facts.name))
-
-
-def _own_name(name: str) -> str:
-    """Put a name that a process gave itself in brackets where it reads like an owner's."""
-    return f"({name})" if _LOOKS_OWNED.search(name) else name
+    # A name that a process gave itself is in brackets where it reads like an owner's.
+    own_name = f"({facts.name})" if _LOOKS_OWNED.search(facts.name) else facts.name
+    return Workload("", "", owner.unit or own_name)
 
 
 def is_of_gone_pod(facts: ProcessFacts, table: ProcessTable) -> bool:

@@ -107,9 +107,10 @@ class ProcessReader:
     def _owned(self, folder: str, started_ticks: int) -> tuple[CgroupOwner, int | None] | None:
         """Read whose the process is; None if another process has its pid by now."""
         owner = parse_cgroup(read_text(f"{folder}/cgroup", MAX_CGROUP_BYTES), self._around_us())
-        uid = self._uid(folder)
+        status = read_text(f"{folder}/status", MAX_STAT_BYTES) if self._with_users else ""
         stat = parse_stat(read_text(f"{folder}/stat", MAX_STAT_BYTES, is_one_piece=True))
-        return None if stat is None or stat.started_ticks != started_ticks else (owner, uid)
+        is_another = stat is None or stat.started_ticks != started_ticks
+        return None if is_another else (owner, parse_uid(status))
 
     def owner_of(self, path: str) -> CgroupOwner:
         """Find the owner of a cgroup by its path."""
@@ -124,11 +125,6 @@ class ProcessReader:
                 own = ""  # a proc filesystem that does not show ourselves
             self._nested_in = roots_of_kubelet(own)
         return self._nested_in
-
-    def _uid(self, folder: str) -> int | None:
-        if not self._with_users:
-            return None
-        return parse_uid(read_text(f"{folder}/status", MAX_STAT_BYTES))
 
 
 def _wait_channel(folder: str) -> str | None:
