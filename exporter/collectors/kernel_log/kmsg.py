@@ -115,7 +115,10 @@ class KmsgReader:
                 self._take_rest()
                 return Pumped.DRAINED
             except OSError as error:
-                self._pass_over(error)
+                if error.errno not in PASSED_OVER:
+                    raise
+                if error.errno == errno.EINVAL:
+                    self._pipeline.reject(TOO_LONG)
                 continue
             if not data:
                 self._take_rest()
@@ -147,12 +150,6 @@ class KmsgReader:
             self._pipeline.reject(MALFORMED)
         else:
             self._pipeline.take(record)
-
-    def _pass_over(self, error: OSError) -> None:
-        if error.errno not in PASSED_OVER:
-            raise error
-        if error.errno == errno.EINVAL:
-            self._pipeline.reject(TOO_LONG)
 
 
 class KmsgFollower:
@@ -217,7 +214,9 @@ class KmsgFollower:
         self._ahead.fill()
         pumped = self._pump()
         if self._pipeline.is_holding:
-            self._settle_later(loop)
+            if self._settling is not None:
+                self._settling.cancel()
+            self._settling = loop.call_later(HOLD_SECS, self._settle)
         self._changed()
         pause = min(MAX_PAUSE_SECS, REST_PER_WORK * (self._worked() - started))
         if pumped is Pumped.DRAINED:
@@ -241,11 +240,6 @@ class KmsgFollower:
         if pumped is not Pumped.MORE:
             self._pipeline.caught_up()
         return pumped
-
-    def _settle_later(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._settling is not None:
-            self._settling.cancel()
-        self._settling = loop.call_later(HOLD_SECS, self._settle)
 
     def _settle(self) -> None:
         self._settling = None

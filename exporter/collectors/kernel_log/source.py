@@ -122,7 +122,10 @@ class KernelLogSource:
         try:
             await watcher.replay()
         except OSError as error:
-            raise SourceAbsent(_why_absent(self._path, watcher.reason, error)) from error
+            raise SourceAbsent(  # a word, then a sentence: neither way is open
+                f"{reason_of(error)}: {self._path} gave {watcher.reason},"
+                f" syslog(2) gave {error.strerror or error}"
+            ) from error
         self._followed = _Followed(pipeline, watcher)
         watcher.watch()
         self._save_later(SAVE_SECS)
@@ -203,8 +206,3 @@ def _may_be_the_log(status: os.stat_result) -> bool:
     if stat.S_ISCHR(status.st_mode):
         return status.st_rdev == KMSG
     return stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)
-
-
-def _why_absent(path: Path, reason: str, error: OSError) -> str:
-    """Return a word, then a sentence: neither way is open."""
-    return f"{reason_of(error)}: {path} gave {reason}, syslog(2) gave {error.strerror or error}"
