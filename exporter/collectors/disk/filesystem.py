@@ -110,7 +110,11 @@ class FilesystemSource:
 
     def _mounts(self, fields: FieldReader) -> tuple[Mount, ...]:
         """Read the mounts that are shown and visible in our mount namespace."""
-        shown = uppermost(filter(self._is_shown, parse_mountinfo(self._mountinfo())))
+        shown = uppermost(
+            mount
+            for mount in parse_mountinfo(self._mountinfo())
+            if self._is_type_shown(mount.fstype) and self._is_mountpoint_shown(mount.mountpoint)
+        )
         here = self._mounts_here()
         visible = []
         for mount in shown:
@@ -141,9 +145,6 @@ class FilesystemSource:
 
     def _seen_from_here(self, mount: Mount) -> str:
         return os.path.normpath(f"{self._root}/{mount.mountpoint}")
-
-    def _is_shown(self, mount: Mount) -> bool:
-        return self._is_type_shown(mount.fstype) and self._is_mountpoint_shown(mount.mountpoint)
 
     async def _ask_all(self, mounts: Iterable[Mount]) -> None:
         """Call statvfs for each mount, with a limit of hanging calls, and wait at most a second."""
