@@ -96,7 +96,7 @@ class KeptAnswers:
     def noted(self) -> tuple[RulesByKey, RulesByKey]:
         """Return the rules that are unknown, and those that are silent, by component."""
         return self._noted.made(
-            [(kept.unknown, kept.silent) for kept in self._kept.values()],
+            [it.unknown for it in self._kept.values()] + [it.silent for it in self._kept.values()],
             lambda: (
                 _by_key((rule, kept.unknown) for rule, kept in self._kept.items()),
                 _by_key((rule, kept.silent) for rule, kept in self._kept.items()),

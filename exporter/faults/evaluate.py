@@ -277,11 +277,10 @@ class Evaluator:
         change = alert.step(holds, clear, view.now, rule.for_secs, clear_for_secs)
         if alert.is_active and holds:
             describe(rule, alert, ctx, view)
-        key = AlertKey(rule.id, ctx.entity.key)
         if change in (Change.CLEARED, Change.UNJUDGED):
-            self._end(key, alert, change)
+            self._end(AlertKey(rule.id, ctx.entity.key), alert, change)
         elif alert.state is AlertState.INACTIVE:
-            del self.alerts[key]
+            del self.alerts[AlertKey(rule.id, ctx.entity.key)]
         return clear
 
     def _is_full(self, key: AlertKey, round_: _Round) -> bool:

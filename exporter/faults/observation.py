@@ -126,8 +126,10 @@ class Observer:
     booted_at: float = 0.0  # seconds since the epoch
     _cache: MatchCache = field(default_factory=dict)
     _edges: tuple[tuple[Edge, ...], ...] = ((), (), ())  # of a scene, those of links, and all
-    _alike: LastMade[set[Edge]] = field(default_factory=LastMade)  # edges, with relations of links
+    _alike: LastMade[dict[str, set[Edge]]] = field(default_factory=LastMade)
+    """The edges of the scene by those relations that links have, too."""
     _keys: tuple[object, object] = (None, None)  # of a scene, and all: others if there are others
+    _joins: LastMade[list[tuple[Edge, ...]]] = field(default_factory=LastMade)
     _graph: Graph | None = None  # None once the keys or edges have changed
     _last_edges: tuple[tuple[Edge, ...], tuple[Edge, ...]] = ((), ())  # of the scene, added ones
     _lost: tuple[tuple[Edge, ...], object, list[Edge]] = ((), None, [])
@@ -174,7 +176,7 @@ class Observer:
         known = KnownEntities(
             entities, by_kind, self.history, self.events, self.aliases, self.now, parts
         )
-        edges = self._all_edges(scene.edges, known)
+        edges = self._all_edges(scene, known)
         scene = replace(scene, edges=edges, booted_at=self.booted_at)
         if (graph := self._graph) is None:
             graph = self._graph = Graph(entities, edges, self.subjects.traits)
@@ -227,16 +229,18 @@ class Observer:
         self.events.forget_old(self.now)
         return self.now > before
 
-    def _all_edges(self, edges: tuple[Edge, ...], known: KnownEntities) -> tuple[Edge, ...]:
+    def _all_edges(self, scene: Scene, known: KnownEntities) -> tuple[Edge, ...]:
         """Return the edges with those of links; the same tuple if no edge has changed."""
-        more = tuple(self.subjects.links(known))
+        edges = scene.edges
+        joins = self._joins.made(
+            (known.components.makeup, scene.names), lambda: self.subjects.joins(known)
+        )
+        more = tuple(self.subjects.links(known, joins))
         before = self._edges
         if edges is not before[0] or more != before[1]:
             relations = {edge.relation for edge in more}
-            alike = self._alike.made(
-                (edges, relations), lambda: {edge for edge in edges if edge.relation in relations}
-            )
-            added = [edge for edge in dict.fromkeys(more) if edge not in alike]
+            alike = self._alike.made((edges, relations), lambda: _by_relation(edges, relations))
+            added = [it for it in dict.fromkeys(more) if it not in alike.get(it.relation, ())]
             self._edges = (edges, more, (*edges, *added))
             if edges is not before[0] or _ends(self._added()) != _ends(before[2][len(edges) :]):
                 self._graph = None  # other evidence of an edge changes no relation
@@ -312,6 +316,15 @@ class Observer:
 def _leaving(edges: Iterable[Edge], present: Container[Key]) -> list[Edge]:
     """Return the edges from or to a component that is not present."""
     return [e for e in edges if e.source not in present or e.target not in present]
+
+
+def _by_relation(edges: Iterable[Edge], relations: Container[str]) -> dict[str, set[Edge]]:
+    """Return the edges of these relations, by relation."""
+    found: dict[str, set[Edge]] = {}
+    for edge in edges:
+        if edge.relation in relations:
+            found.setdefault(edge.relation, set()).add(edge)
+    return found
 
 
 def _ends(edges: Iterable[Edge]) -> list[tuple[str, Key, Key]]:

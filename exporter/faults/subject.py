@@ -134,9 +134,10 @@ class CollectorSubject:
     """One collector's part of the rule engine.
 
     `event_kinds` are the kinds of events by name, each with the feeds that report it. `names`
-    yields further names of components in events. `links` yield edges that one snapshot does not
-    show; `tracked` are the fields whose history they need: kind, field, seconds. `named_in_events`
-    yields components that only events name. `resolve` sets the component that the text of an event
+    yields further names of components in events. `joins` yield edges that are told by the names of
+    components, `links` edges that events and time tell as well; `tracked` are the fields whose
+    history the links need: kind, field, seconds. `named_in_events` yields components that only
+    events name. `resolve` sets the component that the text of an event
     names. Events of the kinds `reported_twice` come from two feeds, once each; events of the kinds
     `names_processes` are also about the process in their field `pid`. `repair_kinds` are the kinds
     of events for `repairs`. `usual_texts` replace, in sentences, fields that a component does not
@@ -152,6 +153,7 @@ class CollectorSubject:
     interpreter: Callable[[], Interpreter] | None = None
     repairs: Callable[[], Repairs] | None = None
     names: Callable[[Snapshot], Iterable[tuple[Address, Key]]] | None = None
+    joins: tuple[Callable[[KnownEntities], Iterable[Edge]], ...] = ()
     links: tuple[Callable[[KnownEntities], Iterable[Edge]], ...] = ()
     tracked: tuple[tuple[str, str, float], ...] = ()
     named_in_events: Callable[[EventStore, float], Iterable[Entity]] | None = None
@@ -274,9 +276,17 @@ class Subjects:
         """Make the interpreters of events, each with an empty memory."""
         return [row.interpreter() for row in self.rows if row.interpreter]
 
-    def links(self, known: KnownEntities) -> Iterator[Edge]:
-        """Yield the edges that need more than one snapshot."""
-        for row in self.rows:
+    def joins(self, known: KnownEntities) -> list[tuple[Edge, ...]]:
+        """Return the edges that the names of components tell, by subject."""
+        return [tuple(edge for join in row.joins for edge in join(known)) for row in self.rows]
+
+    def links(
+        self, known: KnownEntities, joins: Iterable[Iterable[Edge]] | None = None
+    ) -> Iterator[Edge]:
+        """Yield the edges that one snapshot does not show; `joins` are known from the last one."""
+        joins = self.joins(known) if joins is None else joins
+        for row, joined in zip(self.rows, joins, strict=True):
+            yield from joined
             for link in row.links:
                 yield from link(known)
 

@@ -11,7 +11,8 @@ from exporter.collectors.disk.entities import (
     MD_ARRAY,
     NFS_MOUNT,
     DiskNames,
-    links,
+    joins,
+    lost_disks,
 )
 from exporter.collectors.disk.families import FAMILIES
 from exporter.collectors.disk.filesystem import FilesystemSource
@@ -91,7 +92,8 @@ COLLECTOR = Collector(
         interpreter=DiskNames,
         repairs=StorageRepairs,
         repair_kinds=frozenset({"disk_attached", "mounted", "unmounted"}),
-        links=(links,),
+        joins=(joins,),
+        links=(lost_disks,),
     ),
     rules=Path(__file__).parent / "rules",
 )

@@ -225,12 +225,16 @@ def _wholes(part: Entity) -> Iterable[str]:
     return names or Disk(part.key[1]).nvme_controllers
 
 
-def links(known: KnownEntities) -> Iterator[Edge]:
-    """Join a filesystem to its disk, a namespace to its controller, a lost disk to its array."""
+def joins(known: KnownEntities) -> Iterator[Edge]:
+    """Join a filesystem to its disk, and a namespace to its controllers."""
     for part in (*known.by_kind.get("filesystem", ()), *known.by_kind.get("disk", ())):
         for name in _wholes(part):
             if ("disk", name) in known.entities:
                 yield Edge("part_of", part.key, ("disk", name))
+
+
+def lost_disks(known: KnownEntities) -> Iterator[Edge]:
+    """Join a lost disk to its array."""
     for array in known.by_kind.get("md_array", ()):
         for event in known.events.matching(array.addresses, LOST_MEMBERS, known.now):
             lost = whole_disk(event.fields.get("member", ""))

@@ -73,7 +73,7 @@ COLLECTOR = Collector(
         node=FIELDS,
         repairs=PortRepairs,
         repair_kinds=frozenset({"link_up"}),
-        links=(adapters_of_ports,),
+        joins=(adapters_of_ports,),
     ),
     rules=Path(__file__).parent / "rules",
 )

@@ -29,7 +29,7 @@ COLLECTOR = Collector(
     subject=CollectorSubject(
         kinds=(PCIE,),
         node=FIELDS,
-        links=(on_the_bus,),
+        joins=(on_the_bus,),
     ),
     rules=Path(__file__).parent / "rules",
 )

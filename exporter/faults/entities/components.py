@@ -20,6 +20,7 @@ class Components:
     object when its keys are others, else a component that is another object takes its place.
     `replaced` are such components of the scene, `new` those of kinds with the same components, by
     kind; `changed` are the fields that have changed, `rules` the ids of rules that read one.
+    `makeup` is another object when there are other components, or one has another name or address.
     """
 
     def __init__(self) -> None:
@@ -30,6 +31,7 @@ class Components:
         self.new: dict[str, list[Entity]] = {}
         self.changed: set[Place] = set()
         self.rules: set[str] = set()
+        self.makeup = object()
         self._scene: Sequence[Entity] = ()
         self._joined: tuple[object, list[Entity]] | None = None  # `read`, and those of events
         self._places: dict[Key, int] = {}  # in the list of the kind
@@ -64,22 +66,22 @@ class Components:
     def complete(self, named: list[Entity]) -> None:
         """Add the components that only events name; find the fields that have changed."""
         read, more = self._joined or (None, [])
-        if read is self.read and more == named:
-            before = {it.key[0]: [*self.by_kind[it.key[0]]] for it in self.replaced}
-            for it in self.replaced:
-                self.entities[it.key] = self.by_kind[it.key[0]][self._places[it.key]] = it
-        else:
-            before, self._joined = self.by_kind, (self.read, named)
-            self.entities = self.read | {it.key: it for it in named}
-            self._group()
-            before = dict.fromkeys(self.by_kind, NOTHING) | before
         self.new, self.changed, self.rules = {}, set(), set()
-        for kind, known in before.items():
-            changed = self._changed(kind, known, self.by_kind.get(kind, NOTHING))
-            readers = self._readers.get(kind, {})
-            for name in changed:
-                self.changed.add((kind, name))
-                self.rules.update(readers.get(name, ()))
+        if read is not self.read or more != named:
+            self._joined, self.makeup = (self.read, named), object()
+            self.entities = self.read | {it.key: it for it in named}
+            before = self.by_kind
+            self._group()
+            for kind in before.keys() | self.by_kind.keys():
+                self._compare(kind, before.get(kind, NOTHING))
+            return
+        others: dict[str, dict[int, Entity]] = {}  # by kind and place
+        for it in self.replaced:
+            group, place = self.by_kind[it.key[0]], self._places[it.key]
+            others.setdefault(it.key[0], {})[place] = group[place]
+            self.entities[it.key] = group[place] = it
+        for kind, old in others.items():
+            self._note(kind, self._changed(kind, old))
 
     def columns(self, kind: str) -> Columns:
         """Return the fields of all components of a kind, in their order."""
@@ -92,30 +94,47 @@ class Components:
             self._places[key] = len(group)
             group.append(entity)
 
-    def _changed(self, kind: str, before: list[Entity], found: list[Entity]) -> Iterable[str]:
-        """Return the fields that differ, "" if the components do; only new objects are read."""
-        names = self._readers.get(kind, ())
+    def _compare(self, kind: str, before: list[Entity]) -> None:
+        """Find what has changed of a kind that has or had other components."""
+        found = self.by_kind.get(kind, NOTHING)
         if len(before) != len(found):
+            names = self._readers.get(kind, ())
             fields = [entity.fields for entity in found]
             self._columns[kind] = {name: _column(name, fields) for name in names if name}
-            return names
-        new = _replaced(before, found)
-        fields = [found[at].fields for at in new]
+            self._note(kind, names)
+        elif at := _replaced(before, found):
+            self._note(kind, self._changed(kind, {place: before[place] for place in at}))
+
+    def _changed(self, kind: str, old: Mapping[int, Entity]) -> list[str]:
+        """Return the fields that differ from those of the components that were in these places.
+
+        The field is "" if the components differ. Only new objects are read.
+        """
+        group = self.by_kind[kind]
+        now = [group[place] for place in old]
+        fields = [entity.fields for entity in now]
         changed = []
-        if [_who(before[at]) for at in new] != [_who(found[at]) for at in new]:
+        if [*map(_who, old.values())] != [*map(_who, now)]:
             changed.append("")
+            self.makeup = object()
         else:
-            self.new[kind] = [found[at] for at in new]
-        for name, column in self._columns[kind].items():
+            self.new[kind] = now
+        for name, column in self._columns.get(kind, {}).items():
             values = _column(name, fields)
             if column is None or values is None:
-                self._columns[kind][name] = _column(name, [entity.fields for entity in found])
+                self._columns[kind][name] = _column(name, [entity.fields for entity in group])
                 changed.append(name)
-            elif values != [column[at] for at in new]:
-                for at, value in zip(new, values, strict=True):
-                    column[at] = value
+            elif values != [column[place] for place in old]:
+                for place, value in zip(old, values, strict=True):
+                    column[place] = value
                 changed.append(name)
         return changed
+
+    def _note(self, kind: str, changed: Iterable[str]) -> None:
+        readers = self._readers.get(kind, {})
+        for name in changed:
+            self.changed.add((kind, name))
+            self.rules.update(readers.get(name, ()))
 
 
 def _replaced(before: Sequence[Entity], now: Sequence[Entity]) -> Sequence[int]:
