@@ -70,6 +70,8 @@ class AnswerBuilder:
 
         `misfits` are the fields whose values had the wrong type.
         """
+        if gpu.mig_enabled:  # the use of the whole is nobody's, whatever is reported
+            gpu = replace(gpu, utilization_percent=None, memory_controller_utilization_percent=None)
         if gpu.uuid in self.gpus and self._by_address:
             gpu = replace(gpu, uuid=place_name(gpu.pci_bus_id or ""))
         if gpu.uuid in self.gpus:

@@ -8,6 +8,8 @@ from exporter.collectors.gpu.values import GpuBackend
 from exporter.collectors.gpu.vendor_gpus import VendorGpus
 from exporter.collectors.pcie.address import pci_address
 from exporter.reading.context import SourceContext
+from exporter.reading.files import is_there
+from exporter.reading.sysfs import names_or_none
 from exporter.record import replace
 
 NO_DEVICES = "no_devices"
@@ -22,14 +24,10 @@ async def bound_gpus(ctx: SourceContext) -> tuple[str, ...]:
     The driver of a vGPU host is bound to virtual functions too, which it does not count.
     """
     folder = ctx.sys / "bus/pci/drivers/nvidia"
-
-    def names() -> list[str]:
-        try:
-            return [each.name for each in folder.iterdir() if not (each / "physfn").exists()]
-        except OSError:
-            return []  # no such driver, or its list may not be read: nothing is known of the bus
-
-    return tuple(sorted(filter(None, map(pci_address, await ctx.call(names)))))
+    names = await ctx.call(
+        lambda: [it for it in names_or_none(folder) if not is_there(folder / it / "physfn")]
+    )
+    return tuple(sorted(filter(None, map(pci_address, names))))
 
 
 class NvidiaGpus(VendorGpus):

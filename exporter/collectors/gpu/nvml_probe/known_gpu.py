@@ -134,11 +134,8 @@ class KnownGpu:
             self._quiet[read] = (self._now() + QUIET_SECS, reason)
 
     def _note_mig(self) -> None:
-        """In MIG mode other calls are supported, and nobody knows the use of the whole."""
+        """In MIG mode other calls are supported."""
         is_mig = self._found.get("mig_enabled")
-        if is_mig:
-            for field in ("utilization_percent", "memory_controller_utilization_percent"):
-                self._found.pop(field, None)
         if self._was_mig is not None and is_mig != self._was_mig:
             self._quiet.clear()
         self._was_mig = is_mig

@@ -195,9 +195,6 @@ def _gpu(
     _add_reset_status(element.cells, values)
     add_fabric(element.cells, values)
     values["unprinted"] = tuple(unprinted(element.cells, values))
-    if values.get("mig_enabled"):  # the use of the whole is nobody's, whatever is printed
-        values.pop("utilization_percent", None)
-        values.pop("memory_controller_utilization_percent", None)
     if values.get("mig_enabled") is not None:
         values["mig_instances"] = tuple(_mig_instances(element, uuid, names))
     values["processes"] = _processes(element)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from exporter.collectors.gpu.nvml import parse_answer
 from exporter.collectors.gpu.values import Gpu
 from exporter.decode import decode
 from exporter.toml import tomllib
@@ -92,7 +93,7 @@ def test_instances_have_activity_of_their_own(nvml: NvmlLibrary) -> None:
         "device.0.mig.0.memory_used = 1 GiB",
         "device.0.mig.0.gpm.sm = 25",
     )
-    gpu = decode(Gpu, read_gpus(nvml, passes=2)[0])[0]
+    (gpu,) = parse_answer({"gpus": read_gpus(nvml, passes=2)}).gpus
     assert gpu.utilization_percent is None
     (instance,) = gpu.mig_instances or ()
     assert (instance.memory_total_bytes, instance.memory_used_bytes) == (10 * GIB, GIB)
