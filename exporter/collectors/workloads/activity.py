@@ -6,13 +6,13 @@ from pathlib import Path
 from exporter.collectors.workloads.processes import ProcessFacts
 from exporter.reading.files import read_text
 from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.sysfs import parse_counter
 from exporter.record import dataclass
 
 WINDOW_SECS = 6.0
 CPU_SHARE = 0.2
 BYTES_PER_SEC = 1_000_000.0
 MAX_IO_BYTES = 4096
-MAX_UINT64 = 2**64 - 1
 NANOSECONDS = 1e9
 COUNTED = ("rchar:", "wchar:")
 
@@ -56,8 +56,8 @@ class Activity:
             words = read_text(f"{self._proc}/{pid}/schedstat", MAX_IO_BYTES).split()
         except (SourceAbsent, SourceFailed):
             return 0.0  # a kernel without scheduler statistics
-        waited = int(words[1]) if len(words) > 1 and words[1].isdecimal() else 0
-        return min(waited, MAX_UINT64) / NANOSECONDS
+        waited = parse_counter(words[1]) if len(words) > 1 else None
+        return (waited or 0) / NANOSECONDS
 
     def _moved(self, pid: int) -> int:
         """Sum up what it has read and written, /proc/PID/io; 0 where we may not know."""
@@ -66,7 +66,7 @@ class Activity:
         except (SourceAbsent, SourceFailed):
             return 0
         words = [line.split() for line in lines if line.startswith(COUNTED)]
-        return sum(int(each[1]) for each in words if len(each) > 1 and each[1].isdecimal())
+        return sum(parse_counter(each[1]) or 0 for each in words if len(each) > 1)
 
 
 def _is_busy(before: _Mark, now: _Mark) -> bool:

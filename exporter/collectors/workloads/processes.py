@@ -13,6 +13,7 @@ from exporter.reading.files import is_there, read_text
 from exporter.reading.pid_namespace import is_initial, shows_kernel_threads
 from exporter.reading.seldom import Seldom
 from exporter.reading.source import SourceAbsent, SourceFailed
+from exporter.reading.sysfs import parse_counter
 from exporter.record import dataclass
 
 MAX_STAT_BYTES = 4096
@@ -146,14 +147,15 @@ def parse_stat(text: str) -> ProcessStat | None:
     fields = behind.split()
     if not opening or not closing or len(fields) <= STARTED_FIELD:
         return None
-    started, spent = fields[STARTED_FIELD], [fields[place] for place in CPU_FIELDS]
-    if not all(map(_is_number, (started, *spent))):
+    started = parse_counter(fields[STARTED_FIELD])
+    spent = [parse_counter(fields[place]) for place in CPU_FIELDS]
+    if started is None or None in spent:
         return None
     return ProcessStat(
         name=clean_text(name) or "unknown",
         state=STATES.get(fields[0], "other"),
-        started_ticks=int(started),
-        cpu_ticks=sum(map(int, spent)),
+        started_ticks=started,
+        cpu_ticks=sum(ticks or 0 for ticks in spent),
     )
 
 
@@ -162,8 +164,8 @@ def parse_uid(status: str) -> int | None:
     for line in status.split("\n"):
         name, _, rest = line.partition(":")
         words = rest.split()
-        if name == "Uid" and len(words) > 1 and _is_number(words[1]):
-            return int(words[1])
+        if name == "Uid" and len(words) > 1:
+            return parse_counter(words[1])
     return None
 
 
@@ -183,10 +185,6 @@ def parse_passwd(text: str) -> dict[int, str]:
         if len(fields) > UID_FIELD and fields[UID_FIELD].isdecimal():
             users.setdefault(int(fields[UID_FIELD]), clean_text(fields[0]))
     return users
-
-
-def _is_number(word: str) -> bool:
-    return word.isascii() and word.isdigit()
 
 
 @dataclass(frozen=True, slots=True)
