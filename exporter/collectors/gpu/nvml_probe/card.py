@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 from exporter.collectors.gpu.nvml_probe.library import (
     FATAL_FOR_GPU,
     READ_ERRORS,
-    Handle,
     Library,
     reason_of,
 )
@@ -34,7 +33,7 @@ VALUES = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")
 class NvmlDevice:
     """One GPU, or one MIG device, of the library; `place` is the index of the GPU."""
 
-    def __init__(self, library: Library, handle: Handle, place: int | None = None) -> None:
+    def __init__(self, library: Library, handle: Any, place: int | None = None) -> None:
         self.library = library
         self.handle = handle
         self.place = place
@@ -46,7 +45,7 @@ class NvmlDevice:
 
     def ask_newest(self, names: tuple[str, ...], *arguments: object) -> Any:
         """Call the first of these functions that the driver knows, newest first."""
-        return self.library.ask_newest(names, self.handle, *arguments, place=self.place)
+        return self.library.newest(names, lambda name: self.ask(name, *arguments))
 
     def text(self, name: str) -> str | None:
         """Get the text of a function for this GPU; None where it gives none."""
@@ -58,15 +57,6 @@ class NvmlDevice:
             self._kept[fact] = read(self)
         answer: T = self._kept[fact]
         return answer
-
-    def kept(self, fact: str, otherwise: T) -> T:
-        """Give what was kept under this name before."""
-        answer: T = self._kept.get(fact, otherwise)
-        return answer
-
-    def keep(self, fact: str, value: object) -> None:
-        """Keep this for as long as the handle is true."""
-        self._kept[fact] = value
 
     def field_values(self, topic: str, wanted: Mapping[str, FieldId]) -> dict[str, Any]:
         """Read field values by the names given here; a field without value has its NVMLError.

@@ -5,14 +5,13 @@ from typing import Any
 
 from exporter.collectors.gpu.fabric import MISCONFIGURATIONS, is_fabric_healthy
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
-from exporter.collectors.gpu.nvml_probe.library import reason_of
 from exporter.collectors.gpu.nvml_probe.nvml import (
-    NVML_ERROR_FUNCTION_NOT_FOUND,
     NVML_ERROR_NOT_SUPPORTED,
     NVML_SUCCESS,
     NVMLError,
 )
 from exporter.collectors.gpu.nvml_probe.structs import (
+    Struct,
     c_nvmlGpuFabricInfo_t,
     c_nvmlGpuFabricInfo_v2_t,
     c_nvmlGpuFabricInfo_v3_t,
@@ -43,18 +42,14 @@ FORMS = (
 
 def fabric(card: NvmlDevice) -> dict[str, Any]:
     """State and health, by the newest form of the answer that the driver knows."""
-    for place in range(card.kept("fabric_form", 0), len(FORMS)):
-        name, form = FORMS[place]
-        answer = form()
-        try:
-            card.ask(name, ctypes.byref(answer))
-        except NVMLError as error:
-            if reason_of(error) != "old_driver" or place == len(FORMS) - 1:
-                raise
-            card.keep("fabric_form", place + 1)
-        else:
-            return reported_of(answer)
-    raise NVMLError(NVML_ERROR_FUNCTION_NOT_FOUND)
+
+    def answer(variant: tuple[str, type[Struct]]) -> Struct:
+        name, form = variant
+        written = form()
+        card.ask(name, ctypes.byref(written))
+        return written
+
+    return reported_of(card.library.newest(FORMS, answer))
 
 
 def chassis(card: NvmlDevice) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The library itself: every call goes through here, and every error becomes one word."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from exporter.collectors.gpu.nvml_probe.nvml import (
     NVML_ERROR_FUNCTION_NOT_FOUND,
@@ -11,7 +11,7 @@ from exporter.collectors.gpu.nvml_probe.nvml import (
 from exporter.collectors.gpu.supervision.call_failures import MARK
 from exporter.model.label import clean_text
 
-Handle = Any
+T = TypeVar("T")
 
 UNSUPPORTED = "not_supported"
 UNKNOWN_ERROR = "unknown_error"
@@ -81,7 +81,7 @@ class Library:
     def __init__(self, leave_crumb: Callable[[str], None] = lambda _: None) -> None:
         self.switched_off: frozenset[str] = frozenset()
         self.leave_crumb = leave_crumb
-        self._known: dict[tuple[str, ...], int] = {}
+        self._known: dict[tuple[Any, ...], int] = {}
 
     def ask(self, name: str, *arguments: object, topic: str = "", place: int | None = None) -> Any:
         """Call the function of this name; raises READ_ERRORS.
@@ -96,18 +96,16 @@ class Library:
         self.leave_crumb(crumb)
         return call(name, *arguments)
 
-    def ask_newest(
-        self, names: tuple[str, ...], *arguments: object, place: int | None = None
-    ) -> Any:
-        """Call the first of these functions that the driver knows, newest first."""
-        first = self._known.get(names, 0)
-        for rank, name in enumerate(names[first:], first):
+    def newest(self, variants: tuple[T, ...], ask: Callable[[T], Any]) -> Any:
+        """Ask by the first of these variants that the driver knows, newest first."""
+        first = self._known.get(variants, 0)
+        for rank, variant in enumerate(variants[first:], first):
             try:
-                answer = self.ask(name, *arguments, place=place)
+                answer = ask(variant)
             except NVMLError as error:
-                if reason_of(error) != "old_driver" or rank == len(names) - 1:
+                if reason_of(error) != "old_driver" or rank == len(variants) - 1:
                     raise
-                self._known[names] = rank + 1
+                self._known[variants] = rank + 1
             else:
                 return answer
         raise NVMLError(NVML_ERROR_FUNCTION_NOT_FOUND)

@@ -101,8 +101,8 @@ def _sums_over_links(card: NvmlDevice, topic: str, kinds: dict[str, int]) -> dic
     }
     found = card.field_values(topic, wanted)
     reported = {key: value for key, value in found.items() if not isinstance(value, Exception)}
-    last = {**card.kept(topic, {}), **reported}
-    card.keep(topic, last)
+    last: dict[str, Any] = card.once(topic, lambda _: {})
+    last.update(reported)
     sums: dict[str, Any] = {}
     for kind in kinds:
         keys = [f"{kind}/{link}" for link in links]
