@@ -5,7 +5,12 @@ import re
 import pytest
 
 from exporter.collectors.everything import rule_book
-from exporter.collectors.gpu.xids.catalogue import parse_nvlink5, parse_sxids, shipped_catalogue
+from exporter.collectors.gpu.xids.catalogue import (
+    SxidEntry,
+    by_code,
+    parse_nvlink5,
+    shipped_catalogue,
+)
 from tools.xid_page import xid_page
 
 CATALOGUE = shipped_catalogue()
@@ -60,7 +65,7 @@ def test_a_code_that_no_table_has_is_unknown_and_not_an_error() -> None:
 def test_a_malformed_table_is_refused() -> None:
     """A field that does not exist and a table that is missing do not pass in silence."""
     with pytest.raises(TypeError, match="colour"):
-        parse_sxids({"1": {"colour": "red"}})
+        by_code(SxidEntry, {"1": {"colour": "red"}})
     with pytest.raises(KeyError, match="rules"):
         parse_nvlink5({})
 

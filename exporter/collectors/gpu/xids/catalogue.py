@@ -1,14 +1,16 @@
 """Catalogue entries of NVIDIA's error codes: Xid, SXid and NVLink5 rules."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from exporter.collectors.gpu.words import UNKNOWN
 from exporter.record import dataclass
 from exporter.toml import read_shipped
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,23 +113,14 @@ class Catalogue:
         )
 
 
-def parse_xids(table: Mapping[str, Any]) -> Mapping[int, XidEntry]:
-    """Return the Xids of the table; raise ValueError or TypeError on a malformed one."""
-    return _by_code(XidEntry(code=int(code), **row) for code, row in table.items())
-
-
-def parse_sxids(table: Mapping[str, Any]) -> Mapping[int, SxidEntry]:
-    """Return the SXids of the table; raise ValueError or TypeError on a malformed one."""
-    return _by_code(SxidEntry(code=int(code), **row) for code, row in table.items())
+def by_code(kind: Callable[..., T], table: Mapping[str, Any]) -> Mapping[int, T]:
+    """Return the entries of the table; raise ValueError or TypeError on a malformed one."""
+    return MappingProxyType({int(code): kind(code=int(code), **row) for code, row in table.items()})
 
 
 def parse_nvlink5(table: Mapping[str, Any]) -> tuple[Nvlink5Rule, ...]:
     """Return the NVLink5 sub-rules of the table; raise KeyError or TypeError if malformed."""
     return tuple(_nvlink5_rule(row) for row in table["rules"])
-
-
-def _by_code(entries: Iterable[Any]) -> Mapping[int, Any]:
-    return MappingProxyType({entry.code: entry for entry in entries})
 
 
 def _nvlink5_rule(row: Mapping[str, Any]) -> Nvlink5Rule:
@@ -142,7 +135,7 @@ def shipped_catalogue() -> Catalogue:
     """Return the tables beside this file, parsed at the first call."""
     here = Path(__file__).parent
     return Catalogue(
-        xids=parse_xids(read_shipped(here / "xid.toml")),
-        sxids=parse_sxids(read_shipped(here / "sxid.toml")),
+        xids=by_code(XidEntry, read_shipped(here / "xid.toml")),
+        sxids=by_code(SxidEntry, read_shipped(here / "sxid.toml")),
         nvlink5=parse_nvlink5(read_shipped(here / "nvlink5.toml")),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.gpu.words import LINK_CODES, NVLINK5_CODES, UNKNOWN
-from exporter.collectors.gpu.xids.catalogue import Catalogue, shipped_catalogue
+from exporter.collectors.gpu.xids.catalogue import shipped_catalogue
 from exporter.collectors.gpu.xids.link_registers import (
     HARMLESS_KINDS,
     decode_nvlink5,
@@ -50,7 +50,17 @@ class Catalogued:
 
     def interpret(self, event: Event) -> Event:
         """Return the event with what its code means."""
-        return described(event, shipped_catalogue())
+        code = event.fields.get("code", "")
+        added: dict[str, str] = {}
+        if event.kind == "xid" and code.isdecimal():
+            added = dict(_xid(event, int(code)))
+        elif event.kind == "sxid" and code.isdecimal():
+            added = dict(_sxid(event, int(code)))
+        elif event.kind == "gpu_recovery_action" and event.fields.get("action") == "none":
+            added = {ENDED: "yes"}
+        if not added:
+            return event
+        return replace(event, fields=MappingProxyType({**event.fields, **added}))
 
 
 def names_of_codes() -> Iterator[str]:
@@ -60,29 +70,14 @@ def names_of_codes() -> Iterator[str]:
     yield from (f"sxid_{code}" for code in catalogue.sxids)
 
 
-def described(event: Event, catalogue: Catalogue) -> Event:
-    """Return the event with what this catalogue says of its code."""
-    code = event.fields.get("code", "")
-    added: dict[str, str] = {}
-    if event.kind == "xid" and code.isdecimal():
-        added = dict(_xid(event, int(code), catalogue))
-    elif event.kind == "sxid" and code.isdecimal():
-        added = dict(_sxid(event, int(code), catalogue))
-    elif event.kind == "gpu_recovery_action" and event.fields.get("action") == "none":
-        added = {ENDED: "yes"}
-    if not added:
-        return event
-    return replace(event, fields=MappingProxyType({**event.fields, **added}))
-
-
-def _xid(event: Event, code: int, catalogue: Catalogue) -> Iterator[tuple[str, str]]:
-    entry = catalogue.xid(code)
+def _xid(event: Event, code: int) -> Iterator[tuple[str, str]]:
+    entry = shipped_catalogue().xid(code)
     yield "meaning", entry.meaning
     yield "severity_class", entry.severity
     yield "origin", entry.origin
     if code in NVLINK5_CODES and "info" in event.fields:
         meaning = decode_nvlink5(
-            catalogue.nvlink5,
+            shipped_catalogue().nvlink5,
             xid=code,
             unit=event.fields.get("unit", ""),
             word=event.fields.get("severity", ""),
@@ -104,9 +99,9 @@ def _is_link_hardware(event: Event) -> bool:
     return not kinds or not kinds <= HARMLESS_KINDS
 
 
-def _sxid(event: Event, code: int, catalogue: Catalogue) -> Iterator[tuple[str, str]]:
+def _sxid(event: Event, code: int) -> Iterator[tuple[str, str]]:
     """Yield the word in the line, which is trusted before the table."""
-    entry = catalogue.sxids.get(code)
+    entry = shipped_catalogue().sxids.get(code)
     yield "meaning", entry.meaning if entry else event.fields.get("text", UNKNOWN)
     word = event.fields.get("severity", "").lower()
     fatality = entry.fatality if entry else UNKNOWN
