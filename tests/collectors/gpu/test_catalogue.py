@@ -42,7 +42,7 @@ def test_the_words_of_the_tables_are_the_known_ones() -> None:
         *("contact_vendor", "decode_nvlink", "follow_driver"),
     }
     assert {e.fatality for e in CATALOGUE.sxids.values()} == {
-        *("corrected", "non_fatal", "fatal_port", "fatal_fabric", "host"),
+        *("harmless", "corrected", "non_fatal", "fatal_port", "fatal_fabric", "host"),
     }
     assert {r.severity for r in CATALOGUE.nvlink5} == {"non_fatal", "link_fatal", "gpu_fatal"}
 

@@ -39,8 +39,8 @@ class XidEntry:
 class SxidEntry:
     """One SXid code of a switch.
 
-    `fatality` is corrected, non_fatal, fatal_port, fatal_fabric or host; a word in the kernel
-    line is to be trusted before it.
+    `fatality` is harmless, corrected, non_fatal, fatal_port, fatal_fabric or host; a word in the
+    kernel line is to be trusted before it.
     """
 
     code: int
