@@ -105,6 +105,11 @@ def scsi_disk(fields: dict[str, str]) -> dict[str, str]:
     return fields | {"device": f"sd{letters}"}
 
 
+def mapped_disk(fields: dict[str, str]) -> dict[str, str]:
+    """Name the disk of the device mapper whose device number is `path`: dm-2 of 253:2."""
+    return fields | {"device": f"dm-{fields['path'].partition(':')[2]}"}
+
+
 def group(fields: dict[str, str]) -> dict[str, str]:
     """Add pod and container of the control group whose limit was met."""
     return fields | pod_and_container(fields.get("task_memcg") or fields.get("memcg", ""))
@@ -134,6 +139,7 @@ CONVERSIONS: Mapping[str, Callable[[dict[str, str]], dict[str, str]]] = MappingP
         "oom_decision": oom_decision,
         "recovery_action": convert_recovery,
         "removable": removable,
+        "mapped_disk": mapped_disk,
         "scsi_disk": scsi_disk,
         "xid": convert_xid,
     }
