@@ -9,7 +9,7 @@ from typing import TypeAlias
 from exporter.faults.alert_state import Alert, AlertKey
 from exporter.faults.evaluate import Evaluator
 from exporter.faults.events.query import LOOKS
-from exporter.faults.fault_history import FIELDS, Build, FaultHistory, Repeats, with_history
+from exporter.faults.fault_history import FIELDS, Build, FaultHistory, RepeatCounts, with_history
 from exporter.faults.persistence import SavedFaults, to_text
 from exporter.faults.rules.loader import RuleBook
 from exporter.faults.rules.rule import Rule
@@ -112,7 +112,7 @@ class RuleEngine:
                 events += [repaired(repair, snapshot) for repair in each.between(compared, events)]
         working = frozenset(feed.name for feed in self._feeds if feed.works(snapshot))
         repeats = self.history.repeats(snapshot.taken_at + snapshot.renewed_secs)
-        readings = MappingProxyType({**snapshot.readings, Repeats: repeats})
+        readings = MappingProxyType({**snapshot.readings, RepeatCounts: repeats})
         snapshot = replace(snapshot, readings=readings)
         scene = self._subjects.scene_of(snapshot, events, working, self._kept, self._builds)
         conclusions = self._evaluator.evaluate(scene)

@@ -65,7 +65,7 @@ class _WithHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeats:
+class RepeatCounts:
     """By component how often the critical root fault began that began most often, and its rule."""
 
     counts: Mapping[Key, tuple[int, str]] = field(default_factory=lambda: MappingProxyType({}))
@@ -75,7 +75,7 @@ def with_history(build: Build) -> Build:
     """Return a function that also gives the components the fields of their history."""
 
     def built(snapshot: Snapshot) -> Iterator[Entity]:
-        counts = (snapshot.reading(Repeats) or Repeats()).counts
+        counts = (snapshot.reading(RepeatCounts) or RepeatCounts()).counts
         for entity in build(snapshot):
             number, rule = counts.get(_cut(entity.key), NO_COUNTS)
             known: dict[str, Value] = {"repeated_faults": float(number), "repeated_fault": rule}
@@ -103,7 +103,7 @@ class FaultHistory:
         self._is_dirty = False
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._repeated: set[tuple[str, str, str]] = set()
-        self._repeats = Repeats()
+        self._repeats = RepeatCounts()
         self._count()
 
     def take(
@@ -179,13 +179,13 @@ class FaultHistory:
             best = counts.get((kind, hw_id), NO_COUNTS)
             counts[kind, hw_id] = max(best, (count, rule))
         if counts != self._repeats.counts:
-            self._repeats = Repeats(counts)
+            self._repeats = RepeatCounts(counts)
 
     def _with_times(self, fault: Fault) -> Fault:
         place = _place_of(fault)
         return replace(fault, times=self._counts[place]) if place in self._repeated else fault
 
-    def repeats(self, wall: float) -> Repeats:
+    def repeats(self, wall: float) -> RepeatCounts:
         """Return which faults began how often by this time since the epoch."""
         self._choose(wall)
         return self._repeats

@@ -188,11 +188,11 @@ class ReportBuilder:
         before, self._made = self._made, {}
         for (at, it), instruction in zip(chosen.items(), given.values(), strict=True):
             parts = whole.get(at, ())
-            told = (it.active_since, it.summary, it.confidence, it.evidence, it.causes)
+            stated = (it.active_since, it.summary, it.confidence, it.evidence, it.causes)
             of, fault = before.get(at, NOT_MADE)
-            if fault is None or of != (instruction, parts, told):
+            if fault is None or of != (instruction, parts, stated):
                 fault = self._fault(at, it, instruction, parts, view)
-            self._made[at] = ((instruction, parts, told), fault)
+            self._made[at] = ((instruction, parts, stated), fault)
         return {place: self._made[place][1] for place in order}
 
     def _decide(
