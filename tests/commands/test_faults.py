@@ -166,7 +166,10 @@ def test_a_command_that_is_stopped_has_found_nothing(
     """Stopped at any moment, it does not end as one that found the node healthy."""
     ready = 'until grep -q "^SigCgt:.*[4-7c-f]...$" /proc/$p/status; do sleep 0.01; done'
     script = f'setsid "$0" "$@" & p=$!; {ready}; sleep 0.05; kill -{number} $p; wait $p'
-    ended = run_program(command, cwd=tmp_path, under=("sh", "-c", script))
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # selfcheck waits for its answer
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        arguments = ("--url", url) if command == "selfcheck" else ()
+        ended = run_program(command, *arguments, cwd=tmp_path, under=("sh", "-c", script))
     assert ended.returncode == 128 + number
 
 
