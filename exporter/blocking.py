@@ -161,8 +161,8 @@ class DaemonThreads:
             return  # the loop is closed: nobody waits any more
 
     def _end(self) -> None:
-        """Settle what has ended; cancel the timer if no call waits: it would wake the loop."""
-        if self._timer is not None and not self._queue:
+        """Settle the calls that have ended; cancel the timer if no call waits."""
+        if self._timer is not None and not self._queue:  # a timer would wake the loop
             self._timer.cancel()
             self._timer = None
         self._settle_all()

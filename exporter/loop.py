@@ -189,7 +189,7 @@ class CollectionLoop:
         if self._conclude is not None:
             try:
                 snapshot = replace(snapshot, conclusions=await self._conclude(snapshot))
-            except Exception:
+            except Exception:  # a rule breaks: the page has no conclusions
                 if self._is_news("conclusions", "failed"):
                     log.exception("evaluation of the rules failed")
             else:

@@ -94,7 +94,7 @@ class KeptAnswers:
         return ((rule, kept.standing) for rule, kept in self._kept.items() if kept.standing)
 
     def noted(self) -> tuple[RulesByKey, RulesByKey]:
-        """Return the rules that are unknown, and those that are silent, by component."""
+        """Return the unknown rules by component, and the silent rules by component."""
         return self._noted.made(
             [it.unknown for it in self._kept.values()] + [it.silent for it in self._kept.values()],
             lambda: (

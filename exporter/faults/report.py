@@ -229,7 +229,7 @@ class ReportBuilder:
     def _fault(
         self, place: Place, alert: Alert, known: Instruction, parts: Moments, view: View
     ) -> Fault:
-        """Make a fault; one that was made for its `parts` affects these."""
+        """Make the fault of an alert; a fault that stands for `parts` affects what they affect."""
         rule, key = self._rules[place[0]], place[1]
         return Fault(
             rule=rule.id,

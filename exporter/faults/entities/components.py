@@ -95,7 +95,7 @@ class Components:
             group.append(entity)
 
     def _compare(self, kind: str, before: list[Entity]) -> None:
-        """Find what has changed of a kind that has or had other components."""
+        """Find the changed fields of a kind whose components are listed anew."""
         found = self.by_kind.get(kind, NOTHING)
         if len(before) != len(found):
             names = self._readers.get(kind, ())

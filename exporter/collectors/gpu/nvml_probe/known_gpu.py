@@ -148,7 +148,7 @@ def _is_fatal(reason: str, fields: Iterable[str]) -> bool:
 
 
 def _take(fields: Iterable[tuple[str, Any]], found: dict[str, Any], missing: dict[str, str]) -> str:
-    """Sort what was read into found and missing; the reason when nothing was found.
+    """Sort the fields into found and missing; return the reason that all share, "" without one.
 
     Raises an error again after which nothing more is to be had of the GPU.
     """

@@ -37,7 +37,7 @@ class Read(NamedTuple):
 
 
 def _asked(field: str, name: str, convert: Callable[[Any], Any] = int) -> Read:
-    """Make a reading that is one call and one value of what it answers."""
+    """Make a reading of one field: one call, and its answer converted."""
     return Read((field,), lambda card: convert(card.ask(name)))
 
 
