@@ -46,6 +46,7 @@ OLD_NAMES = {
     },
     (*_GPU_IN_RECORDINGS, "clock_limit_active"): _OLD_REASONS,
     (*_GPU_IN_RECORDINGS, "clock_limit_seconds_total"): _OLD_REASONS,
+    ("Gpus", "xids", "*"): {"uuid": "gpu"},
 }
 
 COLLECTOR = Collector(

@@ -67,6 +67,7 @@ COLLECTOR = Collector(
         ),
     ),
     values=(DriverCounters, Infiniband, Network, NetworkStack),
+    old_names={("Network", "interfaces", "*"): {"carrier_up_count": ""}},
     families=FAMILIES,
     subject=CollectorSubject(
         kinds=(NIC, IB_PORT),

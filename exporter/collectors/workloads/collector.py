@@ -16,6 +16,7 @@ COLLECTOR = Collector(
     "workloads",
     sources=(SourceRow("workloads", "workloads", WorkloadSource),),
     values=(Workloads,),
+    old_names={("Workloads", "clients", "*"): {"io_delay_secs": ""}},
     families=FAMILIES,
     subject=CollectorSubject(
         kinds=(PROCESS, WORKLOAD),

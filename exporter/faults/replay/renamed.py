@@ -1,4 +1,4 @@
-"""Renames fields of old recordings to the present names, and logs each name."""
+"""Reads fields of old recordings under their present names, and logs each old name."""
 
 import logging
 from collections.abc import Mapping
@@ -8,7 +8,10 @@ logger = logging.getLogger(__name__)
 
 Tree = dict[str, Any]
 OldNames: TypeAlias = Mapping[tuple[str, ...], Mapping[str, str]]
-"""Present names by old names, for each path; `*` in a path is any name, or each of a list."""
+"""Present names by old names, for each path; `*` in a path is any name, or each of a list.
+
+The present name of a field that is no longer recorded is empty.
+"""
 
 OF_EVERY_READING: OldNames = {("*",): {"left_out": "truncated"}}
 
@@ -48,8 +51,12 @@ class Renaming:
         old = names.keys() & fields.keys()
         for name in sorted(old - self._noted):
             self._noted.add(name)
-            logger.warning("%s is an old name, and is read as %s", name, names[name])
-        return {names.get(name, name): value for name, value in fields.items()} if old else fields
+            if names[name]:
+                logger.warning("%s is an old name, and is read as %s", name, names[name])
+            else:
+                logger.warning("%s is no longer recorded, and is left out", name)
+        present = ((names.get(name, name), value) for name, value in fields.items())
+        return {name: value for name, value in present if name} if old else fields
 
 
 def _below(names: OldNames, name: str) -> OldNames:

@@ -11,6 +11,7 @@ from exporter.collectors.disk.values import Disks
 from exporter.collectors.everything import EVERYTHING, rule_book
 from exporter.collectors.gpu.values import Gpus
 from exporter.collectors.kernel_log.values import KernelLog
+from exporter.collectors.network.values import Network
 from exporter.collectors.workloads.values import Workloads
 from exporter.commands.rules import changes, changes_as_json, replayed
 from exporter.faults.replay.snapshots import START_BOOTTIME, BadRecording, SnapshotReader
@@ -217,6 +218,18 @@ def test_names_of_older_recordings_are_read(
         "hw_thermal is an old name, and is read as hw_thermal_slowdown",
         "idle is an old name, and is read as gpu_idle",
         "left_out is an old name, and is read as truncated",
+    ]
+
+
+def test_fields_that_are_no_longer_recorded_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    """The rest of such a recording is read, with a note."""
+    port = {"carrier_changes": 7, "carrier_up_count": 1}
+    *_, snapshot = read({"base": "server"}, {"set": {"Network.interfaces.eth0": port}})
+    network = snapshot.reading(Network)
+    assert network is not None
+    assert {it.carrier_changes for it in network.interfaces if it.device == "eth0"} == {7}
+    assert [it.getMessage() for it in caplog.records] == [
+        "carrier_up_count is no longer recorded, and is left out"
     ]
 
 
