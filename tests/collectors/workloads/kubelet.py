@@ -33,6 +33,7 @@ class Kubelet:
         self._path = path
         self._behave = behave
         self._writers: list[asyncio.StreamWriter] = []
+        self._answers: list[asyncio.Future[None]] = []
 
     async def __aenter__(self) -> "Kubelet":  # noqa: PYI034 - Self is not in typing of Python 3.10
         self._server = await asyncio.start_unix_server(self._serve, str(self._path))
@@ -46,13 +47,19 @@ class Kubelet:
     ) -> None:
         self._server.close()
         for writer in self._writers:
-            writer.close()
+            writer.transport.abort()
+        for answer in self._answers:
+            answer.cancel()
+        closing = (writer.wait_closed() for writer in self._writers)
+        ended = await asyncio.gather(*self._answers, *closing, return_exceptions=True)
         self._path.unlink(missing_ok=True)
+        assert not [each for each in ended if isinstance(each, AssertionError)]
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer a client; called before any task, so that no connection is left open."""
         self.calls += 1
         self._writers.append(writer)
-        await self._behave(reader, writer)
+        self._answers.append(asyncio.ensure_future(self._behave(reader, writer)))
 
 
 async def hear(reader: asyncio.StreamReader) -> list[tuple[int, bytes]]:
