@@ -23,6 +23,7 @@ from exporter.collectors.workloads.kubelet_grpc import (
 Streams = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 STATUS_200 = b"\x88"  # the static table of HPACK
 FRAMES_OF_A_CALL = 4
+CLOSING_SECS = 0.02
 
 
 class Kubelet:
@@ -45,14 +46,15 @@ class Kubelet:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._path.unlink(missing_ok=True)
+        await asyncio.sleep(CLOSING_SECS)  # a server that is closed leaves what has just come open
         self._server.close()
-        for writer in self._writers:
-            writer.transport.abort()
         for answer in self._answers:
             answer.cancel()
+        for writer in self._writers:
+            writer.transport.abort()
         closing = (writer.wait_closed() for writer in self._writers)
         ended = await asyncio.gather(*self._answers, *closing, return_exceptions=True)
-        self._path.unlink(missing_ok=True)
         assert not [each for each in ended if isinstance(each, AssertionError)]
 
     def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
