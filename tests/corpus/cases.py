@@ -119,6 +119,7 @@ NOT_MENDED = frozenset(
         "2026-11-29-b",
         "2026-11-29-c",
         "2026-11-29-d",
+        "2026-11-29-e",
     }
 )
 """Batches of which not all misses are mended."""
