@@ -120,6 +120,7 @@ NOT_MENDED = frozenset(
         "2026-11-29-c",
         "2026-11-29-d",
         "2026-11-29-e",
+        "2026-11-29-f",
     }
 )
 """Batches of which not all misses are mended."""
