@@ -2,13 +2,12 @@
 
 import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.deploy.busy_node import CAPTURE, TRAINING, cgroup_hierarchy, names, process_in_a_pod
 from tests.fakes import hami
-from tests.fakes.host_tree import HostTree, gpu_node, quick_folder
+from tests.fakes.host_tree import HostTree, gpu_node
 from tests.fakes.image import Image
 from tests.fakes.manifests import Manifest, container_of, pod_of, rendered_with, why_not, without
 from tests.fakes.nvml_library import CAPTURES, NvmlLibrary
@@ -68,16 +67,17 @@ def test_quotas_of_hami_need_its_folder(
 
 
 @pytest.mark.parametrize("dropped", ["", "volume dbus"])
-def test_services_need_the_system_bus(dropped: str, image: Image, tmp_path: Path) -> None:
+def test_services_need_the_system_bus(
+    dropped: str, image: Image, tmp_path: Path, short_path: Path
+) -> None:
     """A service that failed on the node is told where the directory of the bus is mounted."""
     manifests = without(dropped, _with("services", tmp_path / "form"))
-    with TemporaryDirectory(dir=quick_folder()) as folder:  # paths of sockets are short
-        tree = gpu_node(Path(folder))
-        tree.write({"/run/units/kubelet": "failed failed enabled exit-code"})
-        bus = SystemBus(tree.at("/run/dbus/system_bus_socket"), tree.at("/run/units"))
-        with running_pod(manifests, image, tree, tmp_path / "pod") as pod:
-            page = pod.page(r'hw_exporter_source_outcome\{.*source="services"')
-        bus.close()
+    tree = gpu_node(short_path)
+    tree.write({"/run/units/kubelet": "failed failed enabled exit-code"})
+    bus = SystemBus(tree.at("/run/dbus/system_bus_socket"), tree.at("/run/units"))
+    with running_pod(manifests, image, tree, tmp_path / "pod") as pod:
+        page = pod.page(r'hw_exporter_source_outcome\{.*source="services"')
+    bus.close()
     shown = re.findall(r'^hw_service_active\{.*service="kubelet"\} (\d)$', page, re.MULTILINE)
     assert shown == ([] if dropped else ["0"])
 

@@ -27,7 +27,7 @@ from tests.deploy.busy_node import (
 )
 from tests.fakes.api_server import ApiServer, api_server
 from tests.fakes.fuse import NoFuse
-from tests.fakes.host_tree import HostTree, quick_folder
+from tests.fakes.host_tree import HostTree
 from tests.fakes.image import Image
 from tests.fakes.manifests import (
     KUBERNETES,
@@ -151,7 +151,7 @@ def pods(image: Image, nvml_library_dir: Path) -> Iterator[_Pods]:
     with ExitStack() as stack:
         folder, disk = (
             Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hw-", dir=place)))
-            for place in (quick_folder(), None)
+            for place in (None, "/var/tmp")
         )
         try:
             node = stack.enter_context(busy_node(folder, nvml_library_dir))

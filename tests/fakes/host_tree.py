@@ -1,21 +1,10 @@
 """Small /proc, /sys and / trees of invented hosts, to read in the place of the real ones."""
 
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fakes import host_devices, host_proc
-
-MEMORY = "/dev/shm"
-ROOM_BYTES = 2**30
-
-
-def quick_folder() -> str | None:
-    """Where thousands of small files come and go at once; None where memory has no room."""
-    is_there = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM_BYTES
-    return MEMORY if is_there else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from exporter.faults.rules.rule import Rule
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault
 from tests.corpus.invariants import PATIENCE_SECS, Watch
-from tests.fakes.host_tree import HostTree, quick_folder
+from tests.fakes.host_tree import HostTree
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.scenes.scene import INTERVAL_SECS, Change, Scene, scenes
@@ -71,20 +71,23 @@ def starts_processes(scene: Scene) -> bool:
 @pytest.fixture(scope="session")
 def nodes() -> Iterator[Callable[[int], HostTree]]:
     """The files of a node with so many GPUs, which stages use one after the other."""
-    with TemporaryDirectory(dir=quick_folder()) as folder:
+    with TemporaryDirectory() as folder:
         yield cache(lambda gpus: healthy_node(Path(folder, str(gpus)), gpus))
 
 
 @pytest.fixture
 async def stage(
-    nvml: NvmlLibrary, nvidia_smi: NvidiaSmi, nodes: Callable[[int], HostTree], scene: Scene
+    short_path: Path,
+    nvml: NvmlLibrary,
+    nvidia_smi: NvidiaSmi,
+    nodes: Callable[[int], HostTree],
+    scene: Scene,
 ) -> AsyncIterator[Stage]:
     """A node that is well; where no scene is about GPUs, it has two: the others cost time."""
-    with TemporaryDirectory(dir=quick_folder()) as folder:
-        found = Stage(Path(folder), nvml, nvidia_smi, nodes(GPUS if scene.gpus else 2))
-        yield found
-        await found.stop()
-        found.close()
+    found = Stage(short_path, nvml, nvidia_smi, nodes(GPUS if scene.gpus else 2))
+    yield found
+    await found.stop()
+    found.close()
 
 
 def _window_secs(rule: Rule) -> float:

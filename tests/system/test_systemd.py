@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from exporter.collectors.services.collector import ServicesReader
 from exporter.collectors.services.values import Services
 from exporter.reading.source import SourceAbsent
-from tests.fakes.host_tree import quick_folder
 from tests.fakes.real_systemd import systemd, why_not
 from tests.program import Program, wait_for
 
@@ -52,19 +50,18 @@ def test_services_of_a_real_systemd(tmp_path: Path) -> None:
         assert found.failed_names == "backup.service, nvidia-fabricmanager.service"
 
 
-def test_the_page_of_the_program(tmp_path: Path) -> None:
+def test_the_page_of_the_program(tmp_path: Path, short_path: Path) -> None:
     """The real program finds the bus under its root of the host, and the page has the states."""
-    with TemporaryDirectory(dir=quick_folder()) as folder:
-        (Path(folder) / "run").mkdir()
-        with systemd(tmp_path, SERVICES) as socket:
-            (Path(folder) / "run/dbus").symlink_to(socket.parent)
-            settings: dict[str, dict[str, Any]] = {
-                "sources": {"host_root": folder},
-                "metrics": {"collect_interval_secs": 1},
-            }
-            with Program(tmp_path / "program", settings) as program:
-                wait_for(lambda: _failed_units(program) == "2", "two failed units")
-                page = program.get("/metrics").text
+    (short_path / "run").mkdir()
+    with systemd(tmp_path, SERVICES) as socket:
+        (short_path / "run/dbus").symlink_to(socket.parent)
+        settings: dict[str, dict[str, Any]] = {
+            "sources": {"host_root": str(short_path)},
+            "metrics": {"collect_interval_secs": 1},
+        }
+        with Program(tmp_path / "program", settings) as program:
+            wait_for(lambda: _failed_units(program) == "2", "two failed units")
+            page = program.get("/metrics").text
     shown = re.findall(r'^hw_service_(\w+)\{.*service="kubelet"\} (\S+)$', page, re.MULTILINE)
     assert {("active", "1"), ("enabled", "1"), ("restarts_total", "0")} < set(shown)
     assert re.search(r'^hw_service_active\{.*service="containerd"\} 0$', page, re.MULTILINE)

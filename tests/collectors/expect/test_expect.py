@@ -4,7 +4,6 @@ import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from exporter.config.file import ConfigError, Layer, load
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Fault
 from tests.fakes import host_devices
-from tests.fakes.host_tree import quick_folder
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.smi_program import NvidiaSmi
 from tests.scenes.scene import Change, Scene
@@ -27,16 +25,9 @@ LOOKS = 8
 
 
 @pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder with a name as short as that of a socket must be."""
-    with TemporaryDirectory(dir=quick_folder()) as name:
-        yield Path(name)
-
-
-@pytest.fixture
-def stage(folder: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> Iterator[Stage]:
+def stage(short_path: Path, nvml: NvmlLibrary, nvidia_smi: NvidiaSmi) -> Iterator[Stage]:
     """A node that is well."""
-    found = Stage(folder, nvml, nvidia_smi)
+    found = Stage(short_path, nvml, nvidia_smi)
     yield found
     found.close()
 
@@ -188,7 +179,7 @@ def test_a_part_is_named_as_tools_print_it(written: str, slot: str) -> None:
     ],
 )
 def test_what_was_learned_is_kept_and_accepted_anew(
-    stage: Stage, folder: Path, kind: str, change: Change
+    stage: Stage, short_path: Path, kind: str, change: Change
 ) -> None:
     """After a restart the missing part is still expected, and no more once it is forgotten."""
     learning = scene(has_gpus=kind in ("gpu", "nvlink"), learn=True)
@@ -200,15 +191,15 @@ def test_what_was_learned_is_kept_and_accepted_anew(
         await stage.change(change)
         await stage.start(learning)
         assert missing in faults(await looks(stage))
-        (folder / "state" / NAME).unlink()
+        (short_path / "state" / NAME).unlink()
         assert missing not in faults(await looks(stage))
 
     played(stage, learning, play)
 
 
-def test_a_state_directory_that_is_gone_is_no_acceptance(stage: Stage, folder: Path) -> None:
+def test_a_state_directory_that_is_gone_is_no_acceptance(stage: Stage, short_path: Path) -> None:
     """Its filesystem was unmounted: a missing port is as before, also when it is back."""
-    state, elsewhere = folder / "state", folder / "elsewhere"
+    state, elsewhere = short_path / "state", short_path / "elsewhere"
 
     async def play() -> None:
         await looks(stage, 3)
@@ -284,15 +275,15 @@ def test_links_of_a_gpu_that_cannot_be_read_are_not_missing(
     played(stage, learning, play)
 
 
-def test_a_damaged_file_is_learned_anew(stage: Stage, folder: Path) -> None:
+def test_a_damaged_file_is_learned_anew(stage: Stage, short_path: Path) -> None:
     """It is set aside, and nothing pages."""
-    (folder / "state" / NAME).write_text('{"version": 1, "boot_id": "any", "parts": [[1]]}')
+    (short_path / "state" / NAME).write_text('{"version": 1, "boot_id": "any", "parts": [[1]]}')
 
     async def play() -> None:
         assert faults(await looks(stage)) == {}
 
     played(stage, scene(learn=True), play)
-    assert (folder / "state" / f"{NAME}.bad").exists()
+    assert (short_path / "state" / f"{NAME}.bad").exists()
 
 
 def test_what_comes_and_goes_by_request_is_not_learned(stage: Stage) -> None:
