@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -182,12 +183,11 @@ class Program:
 
     def child_pids(self) -> list[int]:
         """Its children that have not been waited for."""
-        task = Path(f"/proc/{self.process.pid}/task")
-        return [
-            int(pid)
-            for thread in task.iterdir()
-            for pid in (thread / "children").read_text().split()
-        ]
+        found: list[int] = []
+        for thread in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with suppress(FileNotFoundError):  # the thread has ended
+                found += map(int, (thread / "children").read_text().split())
+        return found
 
     def _connection(self) -> http.client.HTTPConnection:
         """A connection as the program speaks; its certificate is not looked at."""

@@ -38,7 +38,6 @@ class Image:
 
     root: Path
     config: Mapping[str, object]
-    bytes_over_base: int
     build_output: str
 
     def environment(self) -> dict[str, str]:
@@ -85,9 +84,8 @@ def _build() -> Image:
         *(*volumes, f"--tag={IMAGE}", str(ROOT)),
     )
     description = json.loads(_buildah("inspect", "--type=image", IMAGE).stdout)
-    size, base_size = (_size(name) for name in (IMAGE, BASE))
     settings = description["Docker"]["config"]
-    return Image(_laid_out(), settings, size - base_size, done.stdout + done.stderr)
+    return Image(_laid_out(), settings, done.stdout + done.stderr)
 
 
 def _make_base() -> None:
@@ -136,6 +134,12 @@ def _laid_out() -> Path:
     # A mount that stays would keep the folder from being removed.
     atexit.register(_buildah, "rm", own, check=False)
     return Path(_buildah("mount", own).stdout.strip())
+
+
+def bytes_over_base() -> int:
+    """How much larger the image, once it is built, is than its base."""
+    with _alone():
+        return _size(IMAGE) - _size(BASE)
 
 
 def _size(name: str) -> int:

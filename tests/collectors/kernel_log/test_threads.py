@@ -6,7 +6,7 @@ Run as a program, it prints the shares of every set, and the lines that were mis
 import json
 import sys
 from collections.abc import Iterator
-from itertools import product
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +49,9 @@ def test_lines_that_matter_become_events(file: Path) -> None:
     assert len(missed) <= len(trouble_in(lines)) // 10, missed
 
 
-@pytest.mark.parametrize(("file", "node"), [*product(FILES, NODES)])
+@pytest.mark.parametrize(("file", "node"), [*zip(cycle(FILES), NODES, strict=False)])
 def test_quiet_lines_make_no_fault(file: Path, node: str) -> None:
-    """A node that prints all of them has no fault above info, whatever else it holds."""
+    """A node that prints all of them has no fault above info; the program tries each on each."""
     assert not [*faults_of(tomllib.loads(file.read_text("utf-8"))["quiet"], node)]
 
 

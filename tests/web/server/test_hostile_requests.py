@@ -1,12 +1,13 @@
 """Requests that nobody in good faith sends: refused shortly, closed, and never a traceback."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from exporter.toml import tomllib
-from tests.web.serving import parse, serving, snapshot
+from tests.web.serving import LIMITS, parse, serving, snapshot
 
 HEAD = b"GET /metrics HTTP/1.1\r\nHost: node\r\n"
 CONSTANT_BODY = b'{"error": "not found; / lists all pages"}'
@@ -42,7 +43,7 @@ async def test_a_malformed_request_is_refused_and_closed(
     request_bytes: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     """One short 4xx, or nothing at all; then the connection is closed, and the log is silent."""
-    async with serving(snapshot()) as server:
+    async with serving(snapshot(), replace(LIMITS, request_timeout_secs=0.5)) as server:
         answer = await server.exchange(request_bytes)
     assert answer == b"" or 400 <= parse(answer).status < 500
     assert answer.count(b"HTTP/1.1 ") <= 1

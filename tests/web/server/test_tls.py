@@ -199,7 +199,8 @@ async def test_clients_that_never_read_hold_little_together(tmp_path: Path) -> N
             writer.write(b"GET / HTTP/1.1\r\nHost: n\r\n\r\n")
             writers.append(writer)
             await until(lambda asked=asked: len(arrived) == asked)  # type: ignore[misc]  # a default
-            held.append(_unsent_bytes())
+            if asked % 5 == 0:
+                held.append(_unsent_bytes())
             del reader
         taken = await _whole_answer(port, context)
         for writer in writers:
