@@ -99,37 +99,24 @@ def test_any_score_leaves_the_node_healthy() -> None:
     assert not [fault for fault in concluded.active if fault.severity == "critical"]
 
 
-def test_throttling_explains_it() -> None:
-    """A GPU that is throttled is unlike its siblings because of that."""
-    engine, gpus = detecting(), node()
-    gpus.set(3, clock_hertz=(("sm", 1.6e9),), throttle_active=THROTTLED)
-    (fault,) = of(after(engine, gpus, 25 * MINUTE), "gpu_unlike_siblings")
-    assert fault.causes[-1].rule == "gpu_thermal_throttle"
-
-
-def test_a_narrow_link_explains_it() -> None:
-    """So is one whose PCIe link trained with fewer lanes."""
+def test_what_explains_it_is_its_cause() -> None:
+    """A GPU is unlike its siblings as it is throttled, its link narrow, its memory corrected."""
     engine, gpus = detecting(), node()
     for place in range(8):
         gpus.set(place, pcie_link_width=16, pcie_link_width_max=16, pcie_link_generation=5)
         gpus.set(place, pcie_link_generation_max=5)
-    gpus.set(3, pcie_link_width=4, pcie_profile_bytes_per_second=(("receive", 0.1e9),))
-    (fault,) = of(after(engine, gpus, 25 * MINUTE), "gpu_unlike_siblings")
-    assert fault.causes[-1].rule == "gpu_pcie_link_degraded"
-
-
-def test_corrected_errors_explain_it() -> None:
-    """So is one whose memory corrects errors all the time."""
-    engine, gpus = detecting(), node()
-    gpus.set(3, activity_ratio=(("sm", 0.2),))
-    errors = 0
-    concluded = Conclusions()
-    for _ in range(25 * MINUTE):
-        errors += 2
-        gpus.set(3, ecc_errors_total=(("corrected", "volatile", errors),))
+    gpus.set(3, clock_hertz=(("sm", 1.6e9),), throttle_active=THROTTLED)
+    gpus.set(4, pcie_link_width=4, pcie_profile_bytes_per_second=(("receive", 0.1e9),))
+    gpus.set(5, activity_ratio=(("sm", 0.2),))
+    for errors in range(0, 50 * MINUTE, 2):
+        gpus.set(5, ecc_errors_total=(("corrected", "volatile", errors),))
         concluded = engine.conclude(gpus.snapshot())
-    (fault,) = of(concluded, "gpu_unlike_siblings")
-    assert fault.causes[-1].rule == "gpu_ecc_corrected_rate"
+    causes = {it.subject.hw_id: it.causes[-1].rule for it in of(concluded, "gpu_unlike_siblings")}
+    assert causes == {
+        uuid(3): "gpu_thermal_throttle",
+        uuid(4): "gpu_pcie_link_degraded",
+        uuid(5): "gpu_ecc_corrected_rate",
+    }
 
 
 def test_gpus_with_a_fault_are_not_learned_from() -> None:

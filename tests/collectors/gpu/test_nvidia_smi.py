@@ -94,7 +94,6 @@ async def test_a_slow_program_gets_more_time_as_far_as_the_interval_allows(way: 
     way.say(*CARDS, "smi = sleep 0.9")
     way.within(0.5, longest_secs=1.6)
     assert await way.reason() == "timeout"
-    assert way.backend._deadline.secs == pytest.approx(1.0, abs=0.3)
     assert len((await way.ask()).gpus) == 2
     way.say(*CARDS)
     await way.ask()
