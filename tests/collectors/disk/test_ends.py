@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from exporter.collectors import every_for
+from exporter.collectors.everything import EVERYTHING, rule_book
 from exporter.commands.rules import changes
-from exporter.config import Config
 
 VOLUME = "megaraid_sas 0000:18:00.0: 4711 (700000000s/0x0001/{}) - VD 0{}/{} is now {}"
 CASES = {
@@ -35,8 +34,7 @@ CASES = {
 
 def active(rule: str, steps: list[dict[str, object]]) -> int:
     """Return how many faults of the rule are active at the end of these steps."""
-    collectors = every_for(Config())
-    said = list(changes(map(json.dumps, steps), collectors.rule_book(()), collectors))
+    said = list(changes(map(json.dumps, steps), rule_book(), EVERYTHING))
     states = [each.split()[1] for each in said if f" {rule} of " in each]
     return states.count("active") - states.count("cleared")
 
