@@ -31,14 +31,26 @@ def _message(kind: str, row: Mapping[str, Any]) -> KernelMessage:
     return KernelMessage(records, kind, row.get("about", "node "), fields)
 
 
-_FILES = [tomllib.loads(path.read_text("utf-8")) for path in FOLDER.glob("*/kernel_log.toml")]
-QUIET: tuple[str, ...] = tuple(line for file in _FILES for line in file.pop("quiet", ()))
-MESSAGES = tuple(
-    _message(kind, row) for file in _FILES for kind, rows in file.items() for row in rows
-)
+_FILES = {
+    path.parent.name: tomllib.loads(path.read_text("utf-8"))
+    for path in sorted(FOLDER.glob("*/kernel_log.toml"))
+}
+QUIET: Mapping[str, tuple[str, ...]] = {
+    collector: tuple(file.pop("quiet")) for collector, file in _FILES.items() if "quiet" in file
+}
+"""Lines that make no event, by the collector that they are near to."""
+MESSAGES: Mapping[str, tuple[KernelMessage, ...]] = {
+    collector: tuple(_message(kind, row) for kind, rows in file.items() for row in rows)
+    for collector, file in _FILES.items()
+}
+"""Messages by the collector that they are about."""
 KNOWN_LINES = tuple(
     dict.fromkeys(
-        line for each in MESSAGES for record in each.records for line in record.split("\n")
+        line
+        for messages in MESSAGES.values()
+        for each in messages
+        for record in each.records
+        for line in record.split("\n")
     )
 )
 """A line for every layout that is known."""
