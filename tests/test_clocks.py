@@ -23,6 +23,7 @@ from exporter.rule_runner import RuleRunner
 from tests.fakes.source_context import call_now
 from tests.fakes.virtual_time import in_virtual_time
 from tests.faults.scenes import event
+from tests.loaded_once import EVERYTHING_ONCE
 from tests.program import value_of
 
 EPOCH = 1.7e9
@@ -67,7 +68,7 @@ async def test_a_wall_clock_that_steps_changes_no_age(how: str) -> None:
     pages_seen: list[str] = []
     judging = RuleRunner(
         Config(faults=Faults(), sources=Sources(proc_root="/nowhere")),
-        EVERYTHING,
+        EVERYTHING_ONCE,
         call_now,
         lambda: 0.0,
     )

@@ -12,7 +12,6 @@ import pytest
 from exporter.blocking import CallBlocking, DaemonThreads
 from exporter.collectors import chosen
 from exporter.collectors.cpu.values import Cpu
-from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.collectors.kernel_log.values import KernelLog
 from exporter.collectors.pressure import Pressure, Pressures
@@ -24,6 +23,7 @@ from exporter.rule_runner import RuleRunner
 from exporter.web.maintenance import clearable
 from tests.fakes.virtual_time import in_virtual_time
 from tests.faults.scenes import event
+from tests.loaded_once import EVERYTHING_ONCE, loaded_once
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ def snapshot(now: float, *oopses: float) -> Snapshot:
 
 def judging(made: Config, how: CallBlocking = at_once, node: str = "") -> RuleRunner:
     """The judge of this configuration, which calls functions that may block in this way."""
-    return RuleRunner(made, EVERYTHING, how, stopwatch=lambda: 0.0, node=node)
+    return RuleRunner(made, EVERYTHING_ONCE, how, stopwatch=lambda: 0.0, node=node)
 
 
 async def test_a_fault_is_kept_over_a_restart(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ async def test_a_reload_takes_all_that_is_configured_of_faults(tmp_path: Path) -
             off=("xid_64",),
         ),
     )
-    await runner.reload(after, chosen(after))
+    await runner.reload(after, loaded_once(chosen(after)))
     said = await runner.conclude(snapshot_of_xids(115.0, *xids, (110.0, 64)))
     assert {it.rule: it.severity for it in said.active} == {
         "gpu_channel_timeout": "info",
@@ -202,7 +202,7 @@ async def test_a_reload_takes_all_that_is_configured_of_faults(tmp_path: Path) -
     }
     assert clearable(runner.rules, said, "site_rule", "GPU-0") == (("gpu", "GPU-0"),)
     assert [it.silence is not None for it in said.active] == [True, True]
-    await runner.reload(before, chosen(before))
+    await runner.reload(before, loaded_once(chosen(before)))
     assert runner.silences(1e9 + 115.0) == ()
 
 

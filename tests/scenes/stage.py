@@ -26,7 +26,6 @@ from exporter.collectors.kernel_log.source import KernelLogSource
 from exporter.collectors.network.ethtool import EthtoolReader
 from exporter.config import Config
 from exporter.config.file import Layer, load
-from exporter.faults.rules.loader import RuleBook
 from exporter.loop import Clocks, CollectionLoop
 from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions
@@ -46,6 +45,7 @@ from tests.fakes.smi_program import NvidiaSmi
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.system_bus import SystemBus
 from tests.fakes.tracefs import Tracefs
+from tests.loaded_once import loaded_once
 from tests.scenes.scene import INTERVAL_SECS, NOTHING, Change, Scene
 from tests.scenes.system_calls import SystemCalls
 from tests.scenes.traced_job import TracedJob
@@ -83,7 +83,6 @@ UNITS, SYSTEM_BUS = "/run/units", "/run/dbus/system_bus_socket"
 """Where a scene says how units of systemd are, and where systemd tells of them."""
 PASS_SECS = 20.0
 """Real seconds that a pass over the GPUs may take on a busy machine."""
-BOOKS: dict[str, RuleBook] = {}
 STARTED: dict[tuple[int, ...], Collectors] = {}
 
 
@@ -103,22 +102,10 @@ def healthy_node(folder: Path, gpus: int = GPUS) -> HostTree:
     return tree
 
 
-class LoadedOnce(Collectors):
-    """Collectors whose rules are read once, not at each start of a scene."""
-
-    def rule_book_for(self, config: Config) -> RuleBook:
-        """Load the rules that this configuration wants."""
-        key = f"{sorted(map(str, self.rules))} {config.faults}"
-        if key not in BOOKS:
-            BOOKS[key] = super().rule_book_for(config)
-        return BOOKS[key]
-
-
-def loaded_once(config: Config) -> Collectors:
+def collectors_of(config: Config) -> Collectors:
     """Return the collectors of a configuration, the same for each start with these collectors."""
-    known = chosen(config)
-    kept = LoadedOnce(known.rows, known.nodes, known.all_rows)
-    return STARTED.setdefault(tuple(map(id, kept)), kept)
+    known = loaded_once(chosen(config))
+    return STARTED.setdefault(tuple(map(id, known)), known)
 
 
 class Stage:
@@ -163,7 +150,7 @@ class Stage:
             for path, text in self._job.files.items():
                 self._put(path, text)
         config = self._config(scene, settings)
-        collectors = loaded_once(config)
+        collectors = collectors_of(config)
         context = source_context(
             config,
             hostname="gpu-node-1",

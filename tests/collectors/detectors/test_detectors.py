@@ -14,7 +14,7 @@ from exporter.collectors.detectors.learned import VERSION, SavedDetectors, decod
 from exporter.collectors.detectors.past import REFIT_SECS, AnomalyDetector
 from exporter.collectors.detectors.siblings import SiblingDetector
 from exporter.collectors.detectors.values import GpuAnomaly, SiblingDeviation, Unusual, unusual_of
-from exporter.collectors.everything import EVERYTHING, KINDS, rule_book
+from exporter.collectors.everything import KINDS, rule_book
 from exporter.config import Config, Sources, State
 from exporter.config import DetectorsConfig as Settings
 from exporter.faults.engine import RuleEngine
@@ -23,6 +23,7 @@ from exporter.model.verdict import Conclusions, Fault, FaultState, Subject
 from exporter.rule_runner import RuleRunner
 from exporter.state import MISFITS, parse
 from tests.collectors.detectors.readings import IDLE, NodeOfGpus, node, uuid
+from tests.loaded_once import EVERYTHING_ONCE
 
 T = TypeVar("T")
 MINUTE = 4
@@ -209,7 +210,7 @@ def running(folder: Path, boot: str = "boot-1", call: CallBlocking = call) -> Ru
         state=State(dir=str(folder / "state")),
         detectors=BOTH,
     )
-    return RuleRunner(config, EVERYTHING, call, stopwatch=lambda: 0.0)
+    return RuleRunner(config, EVERYTHING_ONCE, call, stopwatch=lambda: 0.0)
 
 
 async def run(runner: RuleRunner, gpus: NodeOfGpus, looks: int, secs: float) -> Conclusions:

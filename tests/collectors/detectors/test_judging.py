@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import pytest
 
-from exporter.collectors.everything import EVERYTHING
 from exporter.config import Config, State
 from exporter.rule_runner import RuleRunner
+from tests.loaded_once import EVERYTHING_ONCE
 from tests.test_rule_runner import OF_FAULTS, config, judging, snapshot
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ async def test_without_a_folder_nothing_that_was_learned_is_written(tmp_path: Pa
 
     on = replace(Config().detectors, siblings=True)
     made = replace(config(tmp_path, detectors=on), state=State())
-    judge = RuleRunner(made, EVERYTHING, counted, stopwatch=lambda: 0.0)
+    judge = RuleRunner(made, EVERYTHING_ONCE, counted, stopwatch=lambda: 0.0)
     assert (await judge.conclude(snapshot(100.0, 90.0))).active
     await judge.close()
     assert calls == 2  # the judgement, and a look whether there is anything to fit
@@ -72,7 +72,7 @@ async def test_one_fit_at_a_time(tmp_path: Path) -> None:
 
     on = replace(Config().detectors, siblings=True)
     made = replace(config(tmp_path, detectors=on), state=State())
-    judge = RuleRunner(made, EVERYTHING, second_is_slow, stopwatch=lambda: 0.0)
+    judge = RuleRunner(made, EVERYTHING_ONCE, second_is_slow, stopwatch=lambda: 0.0)
     for number in range(3):
         await judge.conclude(snapshot(100.0 + number))
         await asyncio.sleep(0)

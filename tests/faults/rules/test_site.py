@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from exporter.collector import Collectors
 from exporter.collectors import chosen
 from exporter.collectors.demo.script import INCIDENTS
 from exporter.collectors.everything import rule_book
@@ -16,9 +17,15 @@ from exporter.faults.persistence import SavedFaults, decode, to_text
 from exporter.faults.replay.snapshots import SnapshotReader
 from exporter.model.verdict import Conclusions
 from tests.fakes.virtual_node import demo_node
+from tests.loaded_once import loaded_once
 
 HUNG = "INFO: task kworker/u256:3:1234 blocked for more than 120 seconds."
 STEPS = [{"base": "server", "wait": 30}, {"log": HUNG, "wait": 30}]
+
+
+def collectors_of(config: Config) -> Collectors:
+    """The collectors of this configuration; their shipped rules are read once."""
+    return loaded_once(chosen(config))
 
 
 def _config(table: dict[str, object]) -> Config:
@@ -27,7 +34,7 @@ def _config(table: dict[str, object]) -> Config:
 
 def _said(config: Config) -> list[str]:
     """Return the faults that a recording shows under this configuration, with their severities."""
-    collectors = chosen(config)
+    collectors = collectors_of(config)
     book = collectors.rule_book_for(config)
     assert book.mistakes == ()
     lines = [*changes(map(json.dumps, STEPS), book, collectors)]
@@ -47,7 +54,7 @@ def test_a_severity_of_the_site_is_what_is_said() -> None:
 def test_a_severity_of_the_site_is_not_escalated() -> None:
     """What is at most a warning at a site does not become critical by itself."""
     before, after = (
-        {rule.id: rule for rule in chosen(config).rule_book_for(config).rules}
+        {rule.id: rule for rule in collectors_of(config).rule_book_for(config).rules}
         for config in (Config(), _config({"severity": {"filesystem_full": "warning"}}))
     )
     assert before["filesystem_full"].escalate is not None
@@ -60,20 +67,20 @@ def test_a_name_that_does_not_exist_is_one_sentence(key: str) -> None:
     """Of a rule or an Xid: the name, the key and a name that is close; all rules count."""
     names = ["63", "hung_tsk", "sxid_7", "xid_1110"]
     config = _config({key: names if key == "off" else dict.fromkeys(names, "info")})
-    book = chosen(config).rule_book_for(config)
+    book = collectors_of(config).rule_book_for(config)
     for name, mistake in zip(names, map(str, book.mistakes), strict=True):
         start = f"configuration: faults.{key}: there is no rule {name!r}; did you mean "
         assert mistake.startswith(start)
         assert ("hung_task" if name == "hung_tsk" else "xid_") in mistake.removeprefix(start)
-    assert len(book.rules) == len(chosen(Config()).rule_book_for(Config()).rules)
+    assert len(book.rules) == len(collectors_of(Config()).rule_book_for(Config()).rules)
 
 
 def test_rules_of_a_collector_that_is_off_may_be_named() -> None:
     """A configuration for all nodes also fits nodes on which a collector is switched off."""
-    names = {rule.id for rule in chosen(Config()).rule_book_for(Config()).rules}
+    names = {rule.id for rule in collectors_of(Config()).rule_book_for(Config()).rules}
     absent = next(rule.id for rule in rule_book().rules if rule.id not in names)
     config = Config(faults=Faults(off=(absent,)))
-    assert chosen(config).rule_book_for(config).mistakes == ()
+    assert collectors_of(config).rule_book_for(config).mistakes == ()
 
 
 def test_a_severity_that_does_not_exist_stops_the_start() -> None:
@@ -90,7 +97,7 @@ XID_62 = "NVRM: Xid (PCI:0000:17:00): 62, internal micro-controller halt"
 def _of_xids(faults: dict[str, object], *lines: str) -> list[str]:
     """Return the severities of the fault of these kernel lines, from the first to the last."""
     config = _config(faults)
-    collectors = chosen(config)
+    collectors = collectors_of(config)
     book = collectors.rule_book_for(config)
     assert book.mistakes == ()
     steps = [{"base": "server", "wait": 30}, *({"log": line, "wait": 30} for line in lines)]
@@ -125,7 +132,7 @@ def test_an_xid_that_is_off_is_no_evidence() -> None:
 
 def test_an_xid_before_a_restart_follows_the_new_configuration() -> None:
     """A fault that an earlier process kept has the severity of now, or is no fault any more."""
-    collectors = chosen(Config())
+    collectors = collectors_of(Config())
     steps = [{"base": "server", "wait": 30}, {"log": XID_110, "wait": 30}, {"wait": 30}]
     *before, last = SnapshotReader(collectors.recordings).snapshots(map(json.dumps, steps))
 
@@ -149,7 +156,7 @@ def test_an_xid_before_a_restart_follows_the_new_configuration() -> None:
 
 def test_a_cause_that_is_switched_off_is_forgotten() -> None:
     """What followed from it is a root itself after a reload or a restart."""
-    collectors, off = chosen(Config()), _config({"off": ["pcie_link_down"]})
+    collectors, off = collectors_of(Config()), _config({"off": ["pcie_link_down"]})
     book = collectors.rule_book_for(off)
     with demo_node(INCIDENTS[2].starts - 15, INCIDENTS[2]) as node:
         snapshots = node.snapshots("node-1", 60, rule_book())
