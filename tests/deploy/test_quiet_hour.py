@@ -78,7 +78,7 @@ def hours(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[Snapsho
 
 def _scrapes(snapshots: list[Snapshot]) -> Iterator[Mapping[str, float]]:
     """What alerts need of the page at each scrape."""
-    needed = METRIC.findall((RULES / "alerts.yml").read_text())
+    needed = frozenset(METRIC.findall((RULES / "alerts.yml").read_text()))
     first = snapshots[0].taken_boottime
     for second in range(0, HOUR, SCRAPE_SECS):
         shown = [it for it in snapshots if it.taken_boottime <= first + second][-1]

@@ -5,7 +5,8 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -55,7 +56,7 @@ Sources = Callable[[SourceContext], Mapping[str, AnySource]]
 """Sources that take the place of those of the same name."""
 
 
-def page_of(snapshot: Snapshot, boottime: float, needed: Collection[str] | None = None) -> str:
+def page_of(snapshot: Snapshot, boottime: float, needed: AbstractSet[str] | None = None) -> str:
     """The page of metrics at this boot time in seconds; with `needed` these families only."""
     live = live_families(Moment(boottime))
     families = (*families_of(snapshot), *live)
