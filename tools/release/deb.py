@@ -99,7 +99,7 @@ def _environment(place: Path, wheel: Path) -> None:
     """Make the environment and let its scripts name the place where it will lie."""
     subprocess.run(["/usr/bin/python3", "-m", "venv", str(place)], check=True)
     pip = [str(place / "bin/python"), "-m", "pip", "install", "--quiet"]
-    pip.append("--disable-pip-version-check")
+    pip += ["--disable-pip-version-check", "--no-compile"]
     lock = [
         "--require-hashes",
         "--only-binary",
