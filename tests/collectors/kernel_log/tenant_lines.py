@@ -1,7 +1,8 @@
 """Kernel lines that hold words which a tenant chooses, and the words that gain most there."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 
 from exporter.collectors.kernel_log.pattern_file import shipped_lines
 from exporter.collectors.kernel_log.user_words import WORD_BYTES, UserWords
@@ -18,12 +19,16 @@ def _rows_of(line: str) -> tuple[int, ...]:
     return tuple(at for at, row in rows if row.contains in line and row.pattern.match(line))
 
 
-_ROWS_OF = {line: _rows_of(line) for line in reversed(KNOWN_LINES)}
-WANTED_LINES = tuple({rows or line: line for line, rows in _ROWS_OF.items()}.values())
-"""One line for every row, or rows together: what a tenant would like to be taken for."""
+@cache
+def wanted_lines() -> dict[str, list[str]]:
+    """One line for every row, or rows together: what a tenant would like to be taken for.
 
-TAGS = {line: [ROWS[at].contains for at in _ROWS_OF[line]] or [""] for line in WANTED_LINES}
-"""Of these a text holds one that is taken for the line."""
+    With each are the tags of which a text holds one that is taken for the line.
+    """
+    rows_of = {line: _rows_of(line) for line in reversed(KNOWN_LINES)}
+    wanted = {rows or line: line for line, rows in rows_of.items()}.values()
+    return {line: [ROWS[at].contains for at in rows_of[line]] or [""] for line in wanted}
+
 
 PLACE = re.compile("{(" + "|".join(WORD_BYTES) + ")}")
 """The place of a word in a message."""
@@ -52,17 +57,17 @@ def forgeries(message: UserWords) -> list[str]:
     texts = (
         made
         for text in _as_printed(message.text)
-        for line in WANTED_LINES
-        for made in _promising(text, line)
+        for line, tags in wanted_lines().items()
+        for made in _promising(text, line, tags)
     )
     return list(dict.fromkeys(texts))
 
 
-def _promising(text: str, line: str) -> Iterator[str]:
+def _promising(text: str, line: str, tags: Sequence[str]) -> Iterator[str]:
     """The text with words of this line, where it could be taken for the line."""
     for words in _words(text, line):
         made = filled(text, *words)
-        if any(tag in made for tag in TAGS[line]):
+        if any(tag in made for tag in tags):
             yield made
 
 
