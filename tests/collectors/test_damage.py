@@ -64,20 +64,20 @@ class OpenedFiles:
 OPENED = OpenedFiles()
 
 
-def read(source: Source) -> None:
+async def read(source: Source) -> None:
     """One read, of which the sources' own words are expected and everything else is a bug."""
     said = "read"
     try:
-        asyncio.run(source.read())
+        await source.read()
     except (SourceAbsent, SourceFailed) as expected:
         said = str(expected)
     assert said
 
 
-def opened_by(source: Source, tree: HostTree) -> list[Path]:
+async def opened_by(source: Source, tree: HostTree) -> list[Path]:
     """The files of the tree that one read opens."""
     OPENED.paths = set()
-    read(source)
+    await read(source)
     paths, OPENED.paths = OPENED.paths, None
     return sorted(Path(path) for path in paths if path.startswith(str(tree.folder)))
 
@@ -100,28 +100,29 @@ NAMES = [source.name for source in sources(HostTree(Path("/nowhere")))]
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("build", [cpu_node, partial(gpu_node, gpus=2)], ids=["cpu", "gpu"])
-def test_damage_is_never_more_than_absent_or_failed(
+async def test_damage_is_never_more_than_absent_or_failed(
     name: str, build: Callable[[Path], HostTree], tmp_path: Path
 ) -> None:
     """Each file that a source reads is damaged in eighteen ways, then taken away, then a folder."""
     tree = build(tmp_path)
     (source,) = (source for source in sources(tree) if source.name == name)
-    for file in one_of_a_kind([path for path in opened_by(source, tree) if path.is_file()]):
+    opened = await opened_by(source, tree)
+    for file in one_of_a_kind([path for path in opened if path.is_file()]):
         whole = file.read_bytes()
         for damage in DAMAGES.values():
             file.write_bytes(damage(whole))
-            read(source)
+            await read(source)
         file.unlink()
-        read(source)
+        await read(source)
         file.mkdir()
-        read(source)
+        await read(source)
         file.rmdir()
         file.write_bytes(whole)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.system
-def test_a_file_that_may_not_be_read_is_absent_with_a_reason(
+async def test_a_file_that_may_not_be_read_is_absent_with_a_reason(
     name: str, tmp_path: Path, stuck_files: StuckFiles
 ) -> None:
     """Each file that a source reads refuses to be opened: the source says so, and which it was."""
@@ -129,19 +130,20 @@ def test_a_file_that_may_not_be_read_is_absent_with_a_reason(
     tree = gpu_node(folder, gpus=2) if name == "infiniband" else cpu_node(folder)
     denied = stuck_files.fail("denied", errno.EACCES, "open")
     (source,) = (source for source in sources(tree) if source.name == name)
-    for file in one_of_a_kind([path for path in opened_by(source, tree) if path.is_file()]):
+    opened = await opened_by(source, tree)
+    for file in one_of_a_kind([path for path in opened if path.is_file()]):
         kept = file.rename(tmp_path / "kept")
         file.symlink_to(denied)
         (fresh,) = (source for source in sources(tree) if source.name == name)
-        assert file.name in MAY_GO_WITHOUT_A_WORD or reasons(fresh)
+        assert file.name in MAY_GO_WITHOUT_A_WORD or await reasons(fresh)
         file.unlink()
         kept.rename(file)
 
 
-def reasons(source: Source) -> str:
+async def reasons(source: Source) -> str:
     """Why one read is incomplete, or did not come about."""
     try:
-        missing = asyncio.run(source.read()).missing
+        missing = (await source.read()).missing
     except (SourceAbsent, SourceFailed) as refused:
         return str(refused)
     return " ".join(f"{gap.field}: {gap.reason}" for gap in missing)

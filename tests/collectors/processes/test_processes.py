@@ -50,13 +50,13 @@ def test_the_limit_of_a_container_is_not_the_nodes(
     assert [it.field for it in reading.missing] == ([] if limit else ["processes_limit"])
 
 
-def test_ten_thousand_processes_cost_what_a_hundred_cost(tmp_path: Path) -> None:
+async def test_ten_thousand_processes_cost_what_a_hundred_cost(tmp_path: Path) -> None:
     """By default no source opens a file of a process other than the first: the cost is the same."""
     tree = cpu_node(tmp_path)
     for pid in range(2, 102):
         tree.write({f"/proc/{pid}/stat": f"{pid} (x) S 1\n"})
     default = [source for source in sources(tree) if source.name != "process_states"]
-    opened = {path for source in default for path in opened_by(source, tree)}
+    opened = {path for source in default for path in await opened_by(source, tree)}
     folders = {path.relative_to(tree.proc).parts[0] for path in opened if tree.proc in path.parents}
     assert {folder for folder in folders if folder.isdigit()} == {"1"}
 
