@@ -34,11 +34,11 @@ ENV NVIDIA_VISIBLE_DEVICES=all \
     NVIDIA_DRIVER_CAPABILITIES=utility \
     PATH=/opt/hw-exporter/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     PYTHONDONTWRITEBYTECODE=1 PYTHONOPTIMIZE=2 PYTHONNODEBUGRANGES=1
-COPY --from=build /opt/hw-exporter /opt/hw-exporter
 # Without docstrings and columns of tracebacks it holds 2 MiB less. Bases have the standard library
 # uncompiled, or compiled with them: it would be compiled at each start.
 RUN python3 -m compileall -q -x "/(test|tests|idlelib|lib2to3|ensurepip|site-packages|dist-packages)/" \
       "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
+COPY --from=build /opt/hw-exporter /opt/hw-exporter
 COPY config/default.toml /etc/hw-exporter/default.toml
 COPY --chmod=755 entrypoint.sh /entrypoint.sh
 WORKDIR /
