@@ -1,6 +1,10 @@
 """Sensors of the board: temperatures, fans, voltages, power and energy."""
 
+import re
+
 from exporter.record import dataclass
+
+_PCI = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,11 @@ class Sensor:
     def high_critical(self) -> float | None:
         """The limit high.critical; None where the chip has none."""
         return dict(self.limits).get("high.critical")
+
+    @property
+    def is_of_card(self) -> bool:
+        """Whether the chip is part of a PCI device, whose vendor knows its limits."""
+        return bool(_PCI.fullmatch(self.hw_id))
 
 
 @dataclass(frozen=True, slots=True)
