@@ -167,6 +167,16 @@ def _arrays(snapshot: Snapshot) -> Iterable[Entity]:
         yield Entity(key, array.device, fields, (key,))
 
 
+def _members(snapshot: Snapshot) -> Iterable[Edge]:
+    """Yield the disks that are members of each array, faulty ones too until they are removed."""
+    reading, disks = snapshot.reading(MdArrays), snapshot.reading(Disks)
+    arrays = {array.device for array in reading.arrays} if reading else set()
+    for disk in disks.disks if disks else ():
+        if disk.device in arrays:
+            for member in dict.fromkeys(map(whole_disk, disk.slaves)):
+                yield Edge("part_of", ("disk", member), ("md_array", disk.device))
+
+
 def _servers(snapshot: Snapshot) -> Iterable[Entity]:
     for server in dict.fromkeys(server for server, _ in _nfs(snapshot)):
         key = ("nfs_mount", server)
@@ -190,7 +200,7 @@ def _nfs(snapshot: Snapshot) -> Iterable[tuple[str, str]]:
             yield server.removeprefix("[").removesuffix("]"), filesystem.mountpoint
 
 
-MD_ARRAY = Kind("md_array", "logical_disk", names_of(MdArray), _arrays, MdArrays)
+MD_ARRAY = Kind("md_array", "logical_disk", names_of(MdArray), _arrays, MdArrays, relate=_members)
 
 NFS_MOUNT = Kind(
     "nfs_mount",

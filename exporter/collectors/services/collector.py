@@ -13,11 +13,29 @@ from exporter.faults.subject import CollectorSubject
 from exporter.faults.values import Entity, FieldType, Type
 from exporter.model.reading import Reading
 from exporter.model.snapshot import Snapshot
+from exporter.model.verdict import Edge
 from exporter.reading.context import SourceContext
 from exporter.reading.source import SourceAbsent
 
 SOCKET = "run/dbus/system_bus_socket"
 NVSWITCHES = "driver/nvidia-nvswitch/devices"
+TIME_SERVICES = (
+    "chrony",
+    "chronyd",
+    "ntp",
+    "ntpd",
+    "ntpd-rs",
+    "ntpsec",
+    "openntpd",
+    "phc2sys",
+    "ptp4l",
+    "ptpd",
+    "sfptpd",
+    "systemd-timesyncd",
+    "timemaster",
+    "ts2phc",
+)
+"""Services that keep the clock, in all distributions; of a template, its name."""
 READINGS_OF_AN_ANSWER = 2
 """Half the cost: asking takes more processor time than reading most files of the kernel."""
 
@@ -57,6 +75,14 @@ def _services(snapshot: Snapshot) -> Iterable[Entity]:
     for service in found.services if found else ():
         fields = FieldsOf(service, _GETTERS)
         yield Entity(("service", service.service), service.service, fields)
+
+
+def _keep_the_clock(snapshot: Snapshot) -> Iterable[Edge]:
+    """Yield that services that keep the clock run in the node."""
+    found = snapshot.reading(Services)
+    for service in found.services if found else ():
+        if service.service.partition("@")[0] in TIME_SERVICES:
+            yield Edge("runs_in", ("service", service.service), ("node", snapshot.node))
 
 
 def _nvlink_fabric(snapshot: object) -> str | None:
@@ -112,7 +138,17 @@ COLLECTOR = Collector(
         *families("hw_node_", reading(Services), *rows_of(Services)),
     ),
     subject=CollectorSubject(
-        kinds=(Kind("service", "service", names_of(Service), _services, Services, ends=True),),
+        kinds=(
+            Kind(
+                "service",
+                "service",
+                names_of(Service),
+                _services,
+                Services,
+                relate=_keep_the_clock,
+                ends=True,
+            ),
+        ),
         node=NodeFields(
             computed={
                 "failed_units": field_of(Type.NUMBER, Services, lambda it: it.failed_units),
