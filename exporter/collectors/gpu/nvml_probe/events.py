@@ -12,7 +12,8 @@ from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS, UNSUPPORTED,
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError, call
 
 XID = 0x8
-WAIT_MILLISECONDS = 10_000
+WAIT_MILLISECONDS = 60_000
+"""A set that was left is given back after so long; each return wakes a thread for each GPU."""
 PAUSE_SECS = 1.0
 """A set that gives an error, as that of a lost GPU does, is asked again after so long."""
 
