@@ -1,16 +1,14 @@
 """The steps of the build that `pyproject.toml` cannot say: TOML files, and the version."""
 
-import marshal
-from importlib.util import source_hash
+import runpy
+import sys
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-try:
-    import tomllib
-except ImportError:  # Python 3.10: the files are parsed at each start
-    tomllib = None
+CAN_PARSE = sys.version_info >= (3, 11)
+"""Python 3.10 has no tomllib: the files are parsed at each start."""
 
 
 class BuildPy(build_py):
@@ -28,12 +26,13 @@ class BuildPy(build_py):
             (package / "VERSION").write_text(f"{self.distribution.get_version()}\n")
         for old in Path(self.build_lib).rglob("*.tomlc"):
             old.unlink()
-        for path in Path(self.build_lib).rglob("*.toml") if tomllib else ():
+        compiler = runpy.run_path("exporter/toml.py") if CAN_PARSE else {}
+        for path in Path(self.build_lib).rglob("*.toml") if compiler else ():
             if "assets" in path.parts:  # copied for operators, never loaded
                 continue
             raw = path.read_bytes()
-            table = marshal.dumps((source_hash(raw), tomllib.loads(raw.decode())), 4)
-            path.with_suffix(".tomlc").write_bytes(table)
+            table = compiler["tomllib"].loads(raw.decode())
+            path.with_suffix(".tomlc").write_bytes(compiler["compiled_from"](raw, table))
 
 
 setup(cmdclass={"build_py": BuildPy})

@@ -1,18 +1,16 @@
 """The nodes that are measured: one without a GPU, and ones with fakes of a driver."""
 
-import marshal
 import os
 import shutil
 import sys
 import time
 from functools import cache
-from importlib.util import source_hash
 from pathlib import Path
 from typing import Any
 
 import tomli
 
-from exporter.toml import COMPILED
+from exporter.toml import COMPILED, compiled_from
 from tests.fakes import host_proc
 from tests.fakes.host_tree import HostTree, cpu_node, gpu_node
 from tests.fakes.kmsg import kmsg_record
@@ -48,8 +46,7 @@ def as_in_the_image() -> dict[str, str]:
     shutil.copytree(ROOT / "exporter", package, ignore=leave, dirs_exist_ok=True)
     for path in package.rglob("*.toml"):
         raw = path.read_bytes()
-        table = (source_hash(raw), tomli.loads(raw.decode()))
-        path.with_suffix(COMPILED).write_bytes(marshal.dumps(table, 4))
+        path.with_suffix(COMPILED).write_bytes(compiled_from(raw, tomli.loads(raw.decode())))
     shutil.copy(ROOT / "VERSION", package)
     paths = (str(package.parent), str(ROOT))
     return {**AS_IN_THE_IMAGE, "PYTHONPATH": os.pathsep.join(paths)}

@@ -18,7 +18,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["COMPILED", "PACKAGE", "parsed", "read_shipped", "tomllib"]
+__all__ = ["COMPILED", "PACKAGE", "compiled_from", "parsed", "read_shipped", "tomllib"]
 
 COMPILED = ".tomlc"
 PACKAGE = Path(__file__).parent
@@ -45,8 +45,25 @@ def parsed(raw: bytes, path: Path, package: Path = PACKAGE) -> dict[str, Any]:
                 return dict(table)
     found = tomllib.loads(raw.decode())
     if not sys.dont_write_bytecode:
-        _write(marshal.dumps((source_hash(raw), found), 4), own)
+        _write(compiled_from(raw, found), own)
     return found
+
+
+def compiled_from(raw: bytes, table: dict[str, Any]) -> bytes:
+    """Return the content of the compiled file for these bytes of a TOML file and their table."""
+    return marshal.dumps((source_hash(raw), _with_shared_words(table)), 4)
+
+
+def _with_shared_words(value: Any) -> Any:
+    """Return the value with words interned: marshal restores each as one object for all files.
+
+    Python's compiler does so for constants that look like names.
+    """
+    if isinstance(value, dict):
+        return {_with_shared_words(key): _with_shared_words(it) for key, it in value.items()}
+    if isinstance(value, list):
+        return [_with_shared_words(it) for it in value]
+    return sys.intern(value) if isinstance(value, str) and value.isidentifier() else value
 
 
 def _write(compiled: bytes, path: Path) -> None:

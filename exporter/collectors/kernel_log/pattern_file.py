@@ -73,21 +73,22 @@ def joined(source: str | list[str]) -> str:
     return source if isinstance(source, str) else "".join(source)
 
 
-def _about(written: str | list[str]) -> Callable[[Fields], Subject]:
+@cache
+def _about(*written: str) -> Callable[[Fields], Subject]:
     """Return the function that a row names, or one for its pairs of type and field."""
-    if isinstance(written, str) and written in SUBJECTS:
-        return SUBJECTS[written]
-    pairs = [each.split(" ") for each in ([written] if isinstance(written, str) else written)]
+    if len(written) == 1 and written[0] in SUBJECTS:
+        return SUBJECTS[written[0]]
+    pairs = [each.split(" ") for each in written]
     return subject_from(tuple((hw_type, name) for hw_type, name in pairs)) if pairs else on_node
 
 
 def _pattern(row: Mapping[str, Any], parts: Mapping[str, str]) -> LinePattern:
-    convert = row.get("convert")
+    about, convert = row.get("about", ()), row.get("convert")
     return LinePattern(
         kind=row.get("kind", ""),
         contains=row["contains"],
         source=joined(row["pattern"]),
-        about=_about(row.get("about", [])),
+        about=_about(*([about] if isinstance(about, str) else about)),
         role=Role(row.get("role", "whole")),
         same=row.get("same", ""),
         once=row.get("once", ""),

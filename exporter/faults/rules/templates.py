@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from collections.abc import Callable
 
 from exporter.faults.expr.syntax import ExpressionError, Name
@@ -144,7 +145,7 @@ def _is_word_of_command(match: re.Match[str]) -> bool:
 
 
 def _name(text: str, label: str, position: int, kind: str, vocabulary: Vocabulary) -> Name:
-    word, _, field = text.rpartition(".")
+    word, _, field = map(sys.intern, text.rpartition("."))  # as the parser of expressions does
     name = Name(word, field, label, position)
     if word != EVENT and text != NAME:
         field_of(name, kind, vocabulary)
