@@ -34,7 +34,9 @@ def listening_sockets(host: str, port: int, user_timeout_secs: float) -> list[so
     or one is taken.
     """
     hosts = ("0.0.0.0", "::") if host in ("0.0.0.0", "") else (host,)  # noqa: S104 - the address meant by the configuration
-    found = [each for name in hosts for each in socket.getaddrinfo(name, None, type=STREAM)]
+    # Bytes: for a text, the tables of international names would be loaded.
+    names = [name.encode() if name.isascii() else name for name in hosts]
+    found = [each for name in names for each in socket.getaddrinfo(name, None, type=STREAM)]
     sockets: list[socket.socket] = []
     failures: list[OSError] = []
     for family, _, _, _, address in dict.fromkeys(found):
