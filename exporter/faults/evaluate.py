@@ -180,27 +180,35 @@ class Evaluator:
         try:
             known = round_.known.get(rule.id, NONE_KNOWN)
             candidates = self._candidates(rule, round_.view, known) if only is None else only
-            return self._evaluate_candidates(rule, candidates, known, round_)
+            # Without a later moment, a sample of the last evaluation seems to be one of this.
+            answer = RuleAnswer(until=math.inf if round_.view.is_later else -math.inf)
+            if candidates:  # else the functions of the rule, made at first use, are not needed
+                self._evaluate_candidates(rule, candidates, known, round_, answer)
         except Exception:  # a rule fails: only this rule is disabled
             log.exception("rule %s failed and is disabled", rule.id)
             self._broken.add(rule.id)
             self._answers.forget(rule)
             self._report.count_skipped("broken")
             return None
+        return answer
 
     def _evaluate_candidates(
-        self, rule: Rule, candidates: Sequence[Entity], known: AbstractSet[Key], round_: _Round
-    ) -> RuleAnswer:
+        self,
+        rule: Rule,
+        candidates: Sequence[Entity],
+        known: AbstractSet[Key],
+        round_: _Round,
+        answer: RuleAnswer,
+    ) -> None:
         """Evaluate one rule for these components; `known` have an alert of it."""
-        answer = RuleAnswer()
         view = round_.view
-        ctx = EvalContext(view.now, self.observer.history, view, NOBODY, {})
+        ctx = EvalContext(
+            view.now, self.observer.history, view, NOBODY, {}, lasts_until=answer.until
+        )
         words = self._traits.related.get(rule.entity, {})
         kinds = {word: words[word] for word in rule.related}  # empty for most rules
         can_be_silent = rule.can_be_silent and rule.entity not in self._traits.ending
         has_pasts = bool(self.cleared or (rule.clear is not None and self.ended))
-        # Without a later moment, a sample of the last evaluation seems to be one of this.
-        ctx.lasts_until = math.inf if view.is_later else -math.inf
         holds = rule.when.evaluate
         for entity in candidates:
             ctx.entity = entity
@@ -219,7 +227,6 @@ class Evaluator:
                 ctx.lasts_until = -math.inf
             ctx.after = -math.inf
         answer.until = ctx.lasts_until
-        return answer
 
     def _candidates(self, rule: Rule, view: View, known: AbstractSet[Key]) -> Sequence[Entity]:
         """Find the entities for which the rule may hold or has an alert."""
