@@ -4,10 +4,11 @@ A collector is imported when it is switched on, never before: a name here is a m
 file, or a folder with a module `collector`, and has a `COLLECTOR`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+
+from exporter.annotation import TYPE_CHECKING
 
 if TYPE_CHECKING:  # every probe imports this package, and needs nothing of what is named here
     from pathlib import Path
@@ -28,39 +29,33 @@ def always(_: "Config") -> bool:
     return True
 
 
-class CollectorRow(NamedTuple):
-    """The name of a collector, and whether a configuration switches it on."""
-
-    name: str
-    is_on: "Callable[[Config], bool]" = always
-
-
-COLLECTORS = (
-    CollectorRow("node"),
-    CollectorRow("cpu"),
-    CollectorRow("memory"),
-    CollectorRow("pressure"),
-    CollectorRow("processes"),
-    CollectorRow("clock"),
-    CollectorRow("kernel_files", lambda config: "kernel_files" in config.sources.enabled),
-    CollectorRow("disk"),
-    CollectorRow("network"),
-    CollectorRow("pcie"),
-    CollectorRow("sensors"),
-    CollectorRow("gpu"),
-    CollectorRow("vendors", lambda config: config.gpu.backend == "auto"),
-    CollectorRow("xid_tracepoint", lambda config: "xid_tracepoint" in config.sources.enabled),
-    CollectorRow("workloads"),
-    CollectorRow("sharing", lambda config: config.gpu.backend != "off"),
-    CollectorRow("ebpf", lambda config: config.ebpf.enabled),
-    CollectorRow("detectors", lambda config: config.detectors.siblings or config.detectors.anomaly),
-    CollectorRow("expect", lambda config: config.expect.is_on),
-    CollectorRow("services", lambda config: config.metrics.enabled.services),
-    CollectorRow("imex", lambda config: "imex" in config.sources.enabled),
-    CollectorRow("external_probes", lambda config: bool(config.probes)),
-    CollectorRow("kernel_log"),
-    CollectorRow("exporter"),
-)
+COLLECTORS: "Mapping[str, Callable[[Config], bool]]" = {
+    "node": always,
+    "cpu": always,
+    "memory": always,
+    "pressure": always,
+    "processes": always,
+    "clock": always,
+    "kernel_files": lambda config: "kernel_files" in config.sources.enabled,
+    "disk": always,
+    "network": always,
+    "pcie": always,
+    "sensors": always,
+    "gpu": always,
+    "vendors": lambda config: config.gpu.backend == "auto",
+    "xid_tracepoint": lambda config: "xid_tracepoint" in config.sources.enabled,
+    "workloads": always,
+    "sharing": lambda config: config.gpu.backend != "off",
+    "ebpf": lambda config: config.ebpf.enabled,
+    "detectors": lambda config: config.detectors.siblings or config.detectors.anomaly,
+    "expect": lambda config: config.expect.is_on,
+    "services": lambda config: config.metrics.enabled.services,
+    "imex": lambda config: "imex" in config.sources.enabled,
+    "external_probes": lambda config: bool(config.probes),
+    "kernel_log": always,
+    "exporter": always,
+}
+"""The names of all collectors, and whether a configuration switches each on."""
 
 
 def chosen(config: "Config") -> "Collectors":
@@ -70,9 +65,9 @@ def chosen(config: "Config") -> "Collectors":
     Raises ValueError if `sources` names a source that no collector has.
     """
     collectors = _together(
-        _configured(_load(row.name), config)
-        for row in COLLECTORS
-        if row.is_on(config) or config.faults.rules_dirs
+        _configured(_load(name), config)
+        for name, is_on in COLLECTORS.items()
+        if is_on(config) or config.faults.rules_dirs
     )
     for name in (*config.sources.enabled, *config.sources.disabled):
         if name not in {row.name for row in collectors.sources}:
@@ -83,12 +78,12 @@ def chosen(config: "Config") -> "Collectors":
 @cache
 def every() -> "Collectors":
     """Import all collectors: for documents, for checks of rules, and for tests."""
-    return _together(_load(row.name) for row in COLLECTORS)
+    return _together(_load(name) for name in COLLECTORS)
 
 
 def every_for(config: "Config") -> "Collectors":
     """Import all collectors, as this configuration wants them."""
-    return _together(_configured(_load(row.name), config) for row in COLLECTORS)
+    return _together(_configured(_load(name), config) for name in COLLECTORS)
 
 
 def _together(collectors: "Iterable[Collector]") -> "Collectors":

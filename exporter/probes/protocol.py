@@ -1,7 +1,8 @@
 """The line format of probes: one JSON object per line, bounded and checked."""
 
 import json
-from typing import Any
+
+from exporter.annotation import Any
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
 

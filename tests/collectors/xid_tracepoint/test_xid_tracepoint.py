@@ -199,6 +199,6 @@ def test_a_recording_gives_the_event_again() -> None:
 
 def test_it_is_off_by_default() -> None:
     """Its collector is imported only if `sources.enabled` names it."""
-    (row,) = (row for row in COLLECTORS if row.name == "xid_tracepoint")
-    assert not row.is_on(Config())
-    assert row.is_on(Config(sources=Sources(enabled=("xid_tracepoint",))))
+    is_on = COLLECTORS["xid_tracepoint"]
+    assert not is_on(Config())
+    assert is_on(Config(sources=Sources(enabled=("xid_tracepoint",))))

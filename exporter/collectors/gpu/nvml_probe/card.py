@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
 
+from exporter.annotation import Any, T
 from exporter.collectors.gpu.nvml_probe.library import (
     FATAL_FOR_GPU,
     READ_ERRORS,
@@ -16,8 +16,6 @@ from exporter.collectors.gpu.nvml_probe.nvml import (
     NVML_SUCCESS,
     NVMLError,
 )
-
-T = TypeVar("T")
 
 ALL_LINKS = NO_INSTANCE = 0xFFFFFFFF
 FieldId = int | tuple[int, int]

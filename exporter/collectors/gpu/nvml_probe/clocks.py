@@ -1,8 +1,8 @@
 """Clocks, clocks event (throttle) reasons, and for how long each applied."""
 
 import re
-from typing import Any
 
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe.card import (
     FieldId,
     NvmlDevice,

@@ -2,8 +2,8 @@
 
 import ctypes
 from itertools import product
-from typing import Any
 
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe.card import (
     FieldId,
     NvmlDevice,

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from ctypes import c_ulonglong
-from typing import Any
 
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe.card import instance_of
 from exporter.collectors.gpu.nvml_probe.known_gpu import KnownGpu
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS, UNSUPPORTED, reason_of

@@ -1,8 +1,8 @@
 """The NVLink fabric a GPU belongs to: whether it has joined, and whether it is healthy."""
 
 import ctypes
-from typing import Any
 
+from exporter.annotation import Any
 from exporter.collectors.gpu.fabric import MISCONFIGURATIONS, is_fabric_healthy
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.nvml import (

@@ -1,8 +1,8 @@
 """All GPUs: which there are, and one pass over them."""
 
 from collections.abc import Callable
-from typing import Any
 
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.identity import cuda_version, is_same
 from exporter.collectors.gpu.nvml_probe.known_gpu import KnownGpu

@@ -1,7 +1,6 @@
 """The identity of a GPU: facts that are asked once, and again when the set of GPUs has changed."""
 
-from typing import Any
-
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
 from exporter.collectors.pcie.address import pci_address

@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
 
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.identity import UNNAMED, identity, name
 from exporter.collectors.gpu.nvml_probe.library import (

@@ -1,8 +1,8 @@
 """The library itself: every call goes through here, and every error becomes one word."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
 
+from exporter.annotation import Any, T
 from exporter.collectors.gpu.nvml_probe.nvml import (
     NVML_ERROR_FUNCTION_NOT_FOUND,
     NVMLError,
@@ -10,8 +10,6 @@ from exporter.collectors.gpu.nvml_probe.nvml import (
 )
 from exporter.collectors.gpu.supervision.call_failures import MARK
 from exporter.model.label import clean_text
-
-T = TypeVar("T")
 
 UNSUPPORTED = "not_supported"
 UNKNOWN_ERROR = "unknown_error"

@@ -1,7 +1,6 @@
 """PCIe, NVLink, and the fabric that NVLink makes."""
 
-from typing import Any
-
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe.card import (
     ALL_LINKS,
     FieldId,

@@ -1,7 +1,6 @@
 """Memory of a GPU."""
 
-from typing import Any
-
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.library import FATAL_FOR_GPU, reason_of
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError

@@ -1,8 +1,8 @@
 """The instances a GPU in MIG mode is cut into."""
 
 from collections.abc import Iterator
-from typing import Any
 
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS, reason_of
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError

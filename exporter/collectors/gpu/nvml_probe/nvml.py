@@ -8,8 +8,8 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref, c_int, c_uint, c_ulonglong
 from functools import partial
-from typing import Any
 
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe import structs
 
 NVML_SUCCESS = 0

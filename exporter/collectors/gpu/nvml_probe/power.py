@@ -1,7 +1,6 @@
 """Power, its limits, and energy."""
 
-from typing import Any
-
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe.card import (
     NvmlDevice,
     available_values,

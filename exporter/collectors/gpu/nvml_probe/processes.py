@@ -1,8 +1,8 @@
 """Processes on a GPU: who they are, the memory they hold, and the share of the engines they use."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from exporter.annotation import Any
 from exporter.clock import wall_now
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, instance_of
 from exporter.collectors.gpu.nvml_probe.library import reason_of

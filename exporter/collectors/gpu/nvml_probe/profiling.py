@@ -5,8 +5,8 @@ https://docs.nvidia.com/deploy/nvml-api/group__nvmlGpm.html
 
 import ctypes
 from contextlib import suppress
-from typing import Any
 
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe.card import NvmlDevice, available_values, converted, finite
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS
 from exporter.collectors.gpu.nvml_probe.nvml import (

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
-from typing import Any, NamedTuple
 
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe import (
     clocks,
     ecc,
@@ -19,16 +19,22 @@ from exporter.collectors.gpu.nvml_probe.card import NvmlDevice
 COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
 
 
-class Read(NamedTuple):
+class Read:
     """One reading: the fields of the model it gives, and how.
 
     `read` gives the value of the only field, or a dict of several; an error in place of a value
     says why there is none. It raises READ_ERRORS. `switch` names the option it needs.
     """
 
-    fields: tuple[str, ...]
-    read: Callable[[NvmlDevice], Any]
-    switch: str | None = None
+    def __init__(
+        self,
+        fields: tuple[str, ...],
+        read: Callable[[NvmlDevice], Any],
+        switch: str | None = None,
+    ) -> None:
+        self.fields = fields
+        self.read = read
+        self.switch = switch
 
     def of(self, card: NvmlDevice) -> Iterable[tuple[str, Any]]:
         """Return the fields with their values, or the errors in their places."""

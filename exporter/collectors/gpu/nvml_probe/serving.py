@@ -8,8 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, BinaryIO
 
+from exporter.annotation import Any, BinaryIO
 from exporter.collectors.gpu.nvml_probe.events import WAITING_CALL, EventWatch
 from exporter.collectors.gpu.nvml_probe.gpus import GpuInventory
 from exporter.collectors.gpu.nvml_probe.library import READ_ERRORS, Library, reason_of

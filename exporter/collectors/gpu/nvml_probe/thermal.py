@@ -1,7 +1,6 @@
 """Temperatures, their limits, and fans."""
 
-from typing import Any
-
+from exporter.annotation import Any
 from exporter.collectors.gpu.nvml_probe.card import FieldId, NvmlDevice, available_values, call_each
 from exporter.collectors.gpu.nvml_probe.library import reason_of
 from exporter.collectors.gpu.nvml_probe.nvml import NVMLError
