@@ -42,8 +42,12 @@ def line_of(event: Event) -> str:
     return with_process(event.raw.replace(LINE_BREAK, "\n"), event.fields)
 
 
+APART_SECS = 1e-6
+"""The time between two lines of a recording that are printed together."""
+
+
 class KernelLines:
-    """Gives the events of each line; lines of one message must be in one text."""
+    """Gives the events of lines that are printed together, as the kernel log is read."""
 
     def __init__(self, lines: Lines | None = None, source: str = KERNEL_LOG) -> None:
         clock = PrintClock(lambda: START_WALL, lambda: START_BOOTTIME)
@@ -51,10 +55,11 @@ class KernelLines:
         self._pipeline = Pipeline(clock, accept_user_records=False, table=table, source=source)
         self._last = 0
 
-    def events(self, text: object, boottime: float) -> Iterable[Event]:
-        """Return the events in these lines, printed at this boot time in seconds."""
-        for line in str(text).split("\n"):
-            self._pipeline.take(Record(4, None, boottime, line.encode()))
+    def events(self, texts: Iterable[object], boottime: float) -> Iterable[Event]:
+        """Return the events in the lines of these texts, printed by this boot time in seconds."""
+        lines = [line for text in texts for line in str(text).split("\n")]
+        for place, line in enumerate(lines, start=1 - len(lines)):
+            self._pipeline.take(Record(4, None, boottime + place * APART_SECS, line.encode()))
         self._pipeline.settle()
         new = [e for e in self._pipeline.counters.ring.events() if e.number > self._last]
         self._last = self._pipeline.counters.number

@@ -41,8 +41,8 @@ NOW = math.inf
 NODE = "node"
 
 
-EventParser: TypeAlias = Callable[[Any, float], Iterable[Event]]
-"""Returns the events of one item at this boot time in seconds; raises ValueError."""
+EventParser: TypeAlias = Callable[[Iterable[Any], float], Iterable[Event]]
+"""Returns the events of the items at this boot time in seconds; raises ValueError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ class SnapshotReader:
             merge(self._reports, changed_reports)
             self._sources = tuple(self._source_reports())
         for key, (reading, parser) in self._parsers.items():
-            for item in listed(row.get(key)):
-                self._events.setdefault(reading, []).extend(parser(item, now))
+            if items := listed(row.get(key)):
+                self._events.setdefault(reading, []).extend(parser(items, now))
         self._sequence += 1
         return Snapshot(
             node=NODE,

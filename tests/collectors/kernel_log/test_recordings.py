@@ -62,7 +62,7 @@ def test_all_lines_of_an_exception_are_of_the_program_that_its_last_line_names()
 def test_an_event_of_a_recording_is_the_one_that_was_read(name: str) -> None:
     """A bundle replays what its node saw: fields that further lines told are not lost."""
     for event in recorded(name):
-        (again,) = KernelLines().events(line_of(event), event.boottime)
+        (again,) = KernelLines().events([line_of(event)], event.boottime)
         assert (again.kind, again.fields) == (event.kind, event.fields)
 
 
@@ -72,7 +72,7 @@ def test_a_name_in_a_line_does_not_begin_another_in_a_recording(name: str) -> No
     forged = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
     place, named = "Graphics Exception: ESR 0x1", f"pid=7, name={name.format(forged)}, Channel 1"
     events = events_of(*(f"NVRM: Xid (PCI:0000:3b:00): 13, {text}" for text in (place, named)))
-    again = [it for event in events for it in KernelLines().events(line_of(event), 1.0)]
+    again = [*KernelLines().events(map(line_of, events), 1.0)]
     assert events
     assert {it.fields["code"] for it in again} == {"13"}
     assert len(again) == len(events)

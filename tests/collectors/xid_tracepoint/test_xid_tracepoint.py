@@ -192,7 +192,7 @@ def test_a_recording_gives_the_event_again() -> None:
     """The line of the kernel log stands for it, under a key of its own."""
     assert COLLECTOR.recorded is not None
     parser, item = COLLECTOR.recorded.parser(), COLLECTOR.recorded.item
-    (event,) = parser(f"NVRM: {LOST}", 1000.0)
+    (event,) = parser([f"NVRM: {LOST}"], 1000.0)
     assert (event.source, event.fields["code"]) == ("xid_tracepoint", "79")
     assert item(event) == f"NVRM: {LOST}"
 

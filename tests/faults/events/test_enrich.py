@@ -80,7 +80,7 @@ def test_an_xid_of_a_link_is_decoded_where_it_has_its_numbers() -> None:
 def test_what_a_partition_says_is_about_its_disk() -> None:
     """Errors of nvme1n1p1 are errors of nvme1n1."""
     line = "Buffer I/O error on dev nvme1n1p1, logical block 1024, lost async page write"
-    (found,) = map(interpreted, KernelLines().events(line, 10_000.0))
+    (found,) = map(interpreted, KernelLines().events([line], 10_000.0))
     assert found.entity_id == "nvme1n1"
 
 

@@ -1,7 +1,7 @@
 """What the catalogue knows of Xids and SXids, and how their events come."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -138,9 +138,10 @@ class RecordedXids:
     def __init__(self) -> None:
         self._count = 0
 
-    def events(self, item: Mapping[str, Any], boottime: float) -> Iterator[Event]:
-        """Yield the Xid of one item."""
-        self._count += 1
+    def events(self, items: Iterable[Mapping[str, Any]], boottime: float) -> Iterator[Event]:
+        """Yield the Xid of each item."""
         at = START_WALL + boottime - START_BOOTTIME
-        fields = {"code": str(int(item["code"]))}
-        yield xid_event(at, boottime, str(item["gpu"]), fields, self._count)
+        for item in items:
+            self._count += 1
+            fields = {"code": str(int(item["code"]))}
+            yield xid_event(at, boottime, str(item["gpu"]), fields, self._count)
