@@ -46,9 +46,9 @@ CALLS_ALLOWED_IN = {
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    """The module, parsed once for all tests."""
-    return ast.parse(path.read_text("utf-8"))
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of the module, which is parsed once for all tests."""
+    return tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
 
 
 def _named(path: Path) -> str:
@@ -73,7 +73,7 @@ def test_a_function_fits_on_a_screen() -> None:
     too_long = [
         f"{_named(path)}: {node.name} ({_length(node)})"
         for path in MODULES
-        for node in ast.walk(_tree(path))
+        for node in _nodes(path)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         and _length(node) > MAX_FUNCTION_LINES
     ]
@@ -86,7 +86,7 @@ def test_what_is_dangerous_has_one_place() -> None:
     wrong = [
         (place, name)
         for place, path in ((_named(path), path) for path in MODULES)
-        for name in _used(_tree(path)) & allowed.keys()
+        for name in _used(_nodes(path)) & allowed.keys()
         if not place.startswith(allowed[name])
     ]
     assert not wrong
@@ -109,8 +109,8 @@ def _is_text(path: Path) -> bool:
     return path.suffix in {".py", ".toml", ".json"}
 
 
-def _used(tree: ast.AST) -> set[str]:
-    return {*_imports(tree), *_dotted_names(tree)}
+def _used(nodes: tuple[ast.AST, ...]) -> set[str]:
+    return {*_imports(nodes), *_dotted_names(nodes)}
 
 
 def test_docstrings_are_no_riddles() -> None:
@@ -118,7 +118,7 @@ def test_docstrings_are_no_riddles() -> None:
     texts = (
         (path, node.value.value)
         for path in MODULES
-        for node in ast.walk(_tree(path))
+        for node in _nodes(path)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     )
     riddles = [(_named(path), text) for path, text in texts if RIDDLE.search(str(text))]
@@ -127,7 +127,7 @@ def test_docstrings_are_no_riddles() -> None:
 
 def test_a_class_name_means_one_thing() -> None:
     """No two classes of the program have the same name."""
-    nodes = (node for path in MODULES for node in ast.walk(_tree(path)))
+    nodes = (node for path in MODULES for node in _nodes(path))
     names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
     assert {name for name, count in names.items() if count > 1} == set()
 
@@ -144,15 +144,15 @@ def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-def _imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imports(nodes: tuple[ast.AST, ...]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module.partition(".")[0]
 
 
-def _dotted_names(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _dotted_names(nodes: tuple[ast.AST, ...]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             yield f"{node.value.id}.{node.attr}"

@@ -47,10 +47,12 @@ def _within(value: Any, depth: int = DEPTH) -> Iterator["re.Pattern[Any]"]:
 def _written_in_calls(source: str) -> Iterator["re.Pattern[str]"]:
     """Patterns that stand in a call: `re.fullmatch("…", text)`."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re."):
-            first = node.args[0] if node.args else None
-            if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                yield re.compile(first.value)
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="re")),
+                args=[ast.Constant(value=str(pattern)), *_],
+            ):
+                yield re.compile(pattern)
 
 
 def _patterns() -> dict["re.Pattern[Any]", tuple[str, str]]:

@@ -85,7 +85,9 @@ def _samples(tree: Any) -> list[str]:
 
 
 def _choices(operator: Any, argument: Any) -> list[str]:
-    if operator in (sre.LITERAL, sre.NOT_LITERAL, sre.IN, sre.ANY):
+    if operator is sre.LITERAL:
+        return [chr(argument)]
+    if operator in (sre.NOT_LITERAL, sre.IN, sre.ANY):
         return _characters(operator, argument)
     if operator in REPEATS:
         return [text * max(1, argument[0]) if argument[0] else "" for text in _samples(argument[2])]
