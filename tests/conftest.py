@@ -127,14 +127,11 @@ PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Let tests that compute give way to programs, which have to answer in time."""
+    """Let tests that compute give way to programs, which have to answer in time.
+
+    The log is on, whatever a command of the test before has done to it.
+    """
+    logging.disable(logging.NOTSET)
     if os.geteuid() == 0:  # nobody else can take it back
         gives_way = item.get_closest_marker("system") is None
         os.setpriority(os.PRIO_PROCESS, 0, PRIORITY + 10 * gives_way)
-
-
-@pytest.fixture(autouse=True)
-def _logging_is_on_again() -> Iterator[None]:
-    """Let a command that switches the log off do so for its own test only."""
-    yield
-    logging.disable(logging.NOTSET)
