@@ -24,6 +24,7 @@ from tests.fakes.promtool import (
 )
 from tests.fakes.virtual_node import VirtualNode, cpu_server, demo_node, page_of
 
+pytestmark = pytest.mark.slow
 RULES = ROOT / "deploy/prometheus"
 HOUR, SCRAPE_SECS = 3600, 15
 UNSYNCHRONIZED = TIMEX.pack(0, 0, 0, 16_000_000, 16_000_000, STA_UNSYNC)

@@ -44,6 +44,7 @@ from tests.fakes.pods import Pod, running_pod
 from tools.rights import PROFILES, RIGHTS, Right
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(why_not() is not None, reason=f"manifests: {why_not()}"),
     pytest.mark.skipif(cgroup_hierarchy() is None, reason="no cgroup can be made here"),
 ]

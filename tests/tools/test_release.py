@@ -147,6 +147,7 @@ def _say(*words: str) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="dpkg-deb is not installed")
 def test_the_debian_package_comes_and_goes(
     wheel: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
