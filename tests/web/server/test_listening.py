@@ -12,10 +12,10 @@ from exporter.web.server.listening import is_taken, listening_sockets
 @pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="no IPv6 here")
 def test_a_name_of_several_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     """All addresses of a name are listened on, those of IPv6 too; a foreign one is left out."""
-    addresses = {"node": ("192.0.2.1", "127.0.0.1", "::1"), "six": ("::1",)}
+    addresses = {b"node": ("192.0.2.1", "127.0.0.1", "::1"), b"six": ("::1",)}
     real = socket.getaddrinfo
 
-    def resolve(host: str, port: None, **options: Any) -> list[Any]:
+    def resolve(host: bytes, port: None, **options: Any) -> list[Any]:
         return [each for name in addresses[host] for each in real(name, port, **options)]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
