@@ -69,8 +69,8 @@ async def _page(folder: Path) -> str:
     tree, now = _node(folder), READ_AT
     mps = MpsControl(source_context(boottime=lambda: now))
     config = Config(sources=tree.sources, processes=Processes(per_pid=True, top_n=2))
-    source = WorkloadSource(source_context(config, boottime=lambda: now))
-    source.build_sharing = lambda: Schedulers(tree.root, mps, call_now)
+    ctx = source_context(config, boottime=lambda: now)
+    source = WorkloadSource(ctx, lambda root: Schedulers(root, mps, call_now))
     snapshot = Snapshot("n", 1, 0.0, now, 0.0)
     for step in (0, 1):
         now = READ_AT + 15.0 * step

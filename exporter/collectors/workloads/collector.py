@@ -6,7 +6,7 @@ from exporter.collector import Collector, SourceRow
 from exporter.collectors.workloads.entities import PROCESS, WORKLOAD
 from exporter.collectors.workloads.families import FAMILIES
 from exporter.collectors.workloads.jobs import GpuJobs
-from exporter.collectors.workloads.source import WorkloadSource
+from exporter.collectors.workloads.late import LateWorkloads
 from exporter.collectors.workloads.values import Workloads
 from exporter.collectors.workloads.wait_edges import TRACKED, owners_of_locks, waiting
 from exporter.faults.entities.node import NodeFields
@@ -14,7 +14,7 @@ from exporter.faults.subject import CollectorSubject
 
 COLLECTOR = Collector(
     "workloads",
-    sources=(SourceRow("workloads", "workloads", WorkloadSource),),
+    sources=(SourceRow("workloads", "workloads", LateWorkloads),),
     values=(Workloads,),
     old_names={("Workloads", "clients", "*"): {"io_delay_secs": ""}},
     families=FAMILIES,

@@ -159,34 +159,36 @@ class WorkloadSource:
 
     They are looked at after the driver has named them, so that a process which began before the
     driver's answer and is still there is the one that the driver meant. What `build_sharing` makes
-    where a GPU is known is read first; `root` is the root of the node's filesystem.
+    of the root of the node's filesystem is read first, where a GPU is known.
     """
 
     name = "workloads"
     follows = Gpus
     deadline_secs = FILE_DEADLINE_SECS
 
-    def __init__(self, ctx: SourceContext) -> None:
+    def __init__(
+        self, ctx: SourceContext, build_sharing: Callable[[Path], Sharing] | None = None
+    ) -> None:
         settings = ctx.config.processes
-        proc, self.root = ctx.proc, ctx.root
+        proc, self._root = ctx.proc, ctx.root
         if ctx.config.gpu.backend == "demo":
             # Simulated processes are not those that have their numbers here.
             folder = Path(ctx.config.demo.folder or os.devnull)
-            proc, self.root = folder / "proc", folder / "root"
+            proc, self._root = folder / "proc", folder / "root"
         reader = ProcessReader(proc, os.sysconf("SC_CLK_TCK"), with_users=settings.users)
         redaction = Redaction(settings.redact, settings.redact_salt)
-        self._files = NodeFiles(reader, proc, self.root)
+        self._files = NodeFiles(reader, proc, self._root)
         self._accounts = WorkloadAggregator(
             settings.top_n if settings.per_pid else None, redaction, pod_uids=settings.pod_uids
         )
-        self._resources = PodResources(self.root, ctx.call)
+        self._resources = PodResources(self._root, ctx.call)
         self._answer, self._answered_at = KubeletDevices(), -KEPT_SECS
         self._jobs: SlurmJobs | None = None
         if settings.slurm_jobs and not redaction.hides("container"):
             from exporter.collectors.workloads import slurm  # noqa: PLC0415 - where it is asked for
 
-            self._jobs = slurm.SlurmJobs(reader, proc, self.root, ctx.call)
-        self.build_sharing: Callable[[], Sharing] | None = None
+            self._jobs = slurm.SlurmJobs(reader, proc, self._root, ctx.call)
+        self._build_sharing = build_sharing
         self._sharing: Sharing | None = None
         self._call = ctx.call
         self._boottime = ctx.boottime
@@ -207,8 +209,8 @@ class WorkloadSource:
         elif self._boottime() - self._answered_at < KEPT_SECS:
             last = self._answer  # also while a kubelet that starts makes its socket anew
         sharing = None
-        if self.build_sharing is not None:
-            self._sharing = self._sharing or self.build_sharing()
+        if self._build_sharing is not None:
+            self._sharing = self._sharing or self._build_sharing(self._root)
             sharing = await self._sharing.read(tuple(state.gpu.uuid for state in gpus.states))
         needs_names = sharing is not None and sharing.needs_names
         pids = pids_on(gpus.states)

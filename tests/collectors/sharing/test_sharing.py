@@ -52,12 +52,13 @@ class Node:
         self.tree = NodeTree(folder)
         self.tree.pod("ml", "train-0", UID, "trainer")
         self.tree.container_log("ml", "train-0", "trainer", CID)
-        root = self.tree.root
         mps = mps or MpsControl(source_context())
         processes = Processes(redact=(redact,), redact_salt="salt")
         config = Config(sources=self.tree.sources, processes=processes)
-        self.source = WorkloadSource(source_context(config, boottime=lambda: 1000.0))
-        self.source.build_sharing = lambda: Schedulers(root, mps, call, ME, patience_secs=0.05)
+        self.source = WorkloadSource(
+            source_context(config, boottime=lambda: 1000.0),
+            lambda root: Schedulers(root, mps, call, ME, patience_secs=0.05),
+        )
 
     def process(self, pid: int) -> None:
         """A process of the pod."""
