@@ -32,10 +32,11 @@ def main() -> None:
         signal.signal(number, _leave)
     gc.set_threshold(YOUNG_OBJECTS, YOUNG_SEARCHES)  # the start and a collection leave little
     # Imports take a while: signals come first.
+    from exporter.late_modules import imported_late  # noqa: PLC0415
     from exporter.openssl import MODULES, left_out  # noqa: PLC0415
 
     serves = sys.argv[1:2] in (["run"], ["demo"])  # other commands may ask one that encrypts
-    with left_out(MODULES if serves else ()):
+    with left_out(MODULES if serves else ()), imported_late():
         from exporter.cli import main as run  # noqa: PLC0415
 
     run()

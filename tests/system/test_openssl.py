@@ -41,6 +41,7 @@ def test_a_program_that_encrypts_nothing_is_without(tmp_path: Path) -> None:
     with Program(tmp_path) as program:
         assert "hw_node_healthy" in program.page_with("hw_node_healthy").text
         assert not _has_openssl(program)
+        assert "liblzma" not in Path(f"/proc/{program.process.pid}/maps").read_text()
 
 
 def test_a_server_with_a_certificate_encrypts(tmp_path: Path) -> None:
