@@ -141,7 +141,14 @@ def counted(device: str, numbers: Numbers) -> Disk:
 
 def transport_of(name: str, path: str) -> str | None:
     """Return how the disk is attached, by its name and its path in the device tree."""
-    for start, transport in (("nvme", "nvme"), ("dm-", "dm"), ("md", "md"), ("mmcblk", "mmc")):
+    for start, transport in (
+        ("nvme", "nvme"),
+        ("dm-", "dm"),
+        ("md", "md"),
+        ("mmcblk", "mmc"),
+        ("rbd", "rbd"),
+        ("nbd", "nbd"),
+    ):
         if name.startswith(start):
             return transport
     for part, transport in (

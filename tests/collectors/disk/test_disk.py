@@ -155,6 +155,8 @@ def test_logical_volumes_leave_no_disk_out(node: SmallNode) -> None:
         ("sdc", "/sys/devices/pci0000:00/0000:01:00.0/host0/port-0:0/end_device-0:0/sdc", "sas"),
         ("vda", "/sys/devices/pci0000:00/0000:00:05.0/virtio2/block/vda", "virtio"),
         ("md127", "/sys/devices/virtual/block/md127", "md"),
+        ("rbd0", "/sys/devices/rbd/0/block/rbd0", "rbd"),
+        ("nbd3", "/sys/devices/virtual/block/nbd3", "nbd"),
         ("odd", "/sys/devices/platform/odd", None),
     ],
 )

@@ -35,7 +35,7 @@ CASES = {
 def active(rule: str, steps: list[dict[str, object]]) -> int:
     """Return how many faults of the rule are active at the end of these steps."""
     said = list(changes(map(json.dumps, steps), rule_book(), EVERYTHING))
-    states = [each.split()[1] for each in said if f" {rule} of " in each]
+    states = [each.split()[1] for each in said if each.split()[3] == rule]
     return states.count("active") - states.count("cleared")
 
 
