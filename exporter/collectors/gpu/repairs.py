@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 
-from exporter.collectors.gpu.values import Gpu, Gpus
+from exporter.collectors.gpu.values import Gpu, Gpus, GpuState
 from exporter.collectors.pcie.address import pci_address
 from exporter.faults.events.changes import remember
 from exporter.faults.events.store import ENDED
@@ -24,6 +24,7 @@ class GpuRepairs:
 
     _gpus: dict[str, Gpu] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)  # GPUs that wanted a reset
+    _asked_for: set[str] = field(default_factory=set)  # those of which the log said so (Xid 154)
     _nvlinks: dict[str, bool] = field(default_factory=dict)
     _numbered: dict[str, set[str]] = field(
         default_factory=lambda: {it: set() for it in OF_NUMBERED}
@@ -52,8 +53,11 @@ class GpuRepairs:
             elif event.kind == "driver_loaded":
                 self._numbered = {it: set() for it in OF_NUMBERED}
             elif event.kind == "gpu_recovery_action" and event.fields.get(ENDED) == "yes":
+                self._asked_for.discard(event.entity_id)
                 self._forget([event.entity_id])
                 yield event.entity_id
+            elif event.kind == "gpu_recovery_action":
+                self._asked_for.add(event.entity_id)
 
     def _forget(self, resets: Iterable[str]) -> None:
         """Forget the numbers of GPUs that were reset, and all when it is unknown which were.
@@ -79,15 +83,25 @@ class GpuRepairs:
             self._refused.update(u for u, gpu in self._gpus.items() if gpu.vendor == "nvidia")
         for state in gpus.states:
             uuid = state.gpu.uuid
-            if state.reason == "reset_required":
+            if state.reason == "reset_required" or self._is_gone_as_asked(state):
                 self._refused.add(uuid)
             if not state.up or not state.is_fresh:
                 continue
+            if state.gpu.recovery_action not in (None, "none"):
+                self._refused.discard(uuid)  # it answers again without the reset
             before = self._gpus.get(uuid)
             if uuid in self._refused or (before and _has_started_anew(before, state.gpu)):
                 yield uuid
             self._refused.discard(uuid)
             remember(self._gpus, uuid, state.gpu)
+
+    def _is_gone_as_asked(self, state: GpuState) -> bool:
+        """Tell whether a GPU does not answer that, as the log said, needs a recovery action."""
+        names = {state.gpu.uuid, pci_address(state.gpu.pci_bus_id)} & self._asked_for
+        if state.up or not names:
+            return False
+        self._asked_for -= names
+        return True
 
     def _trained(self, gpus: Gpus | None) -> Iterator[str]:
         """Find NVLinks that were down and are up; what was not read in between is as it was."""

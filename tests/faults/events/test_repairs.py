@@ -142,6 +142,26 @@ def test_the_log_takes_a_recovery_action_back() -> None:
     assert told_with(still) == []
 
 
+@pytest.mark.parametrize(("action", "is_repaired"), [("none", True), ("reset", False)])
+def test_a_gpu_that_was_gone_as_the_log_asked_for_a_reset(
+    action: str,
+    is_repaired: bool,  # noqa: FBT001 - the expectation of a case
+) -> None:
+    """It answers again only after the reset, unless the driver still requests one."""
+    asks = (
+        "NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 "
+        "(GPU Reset Required)"
+    )
+    card = replace(CARD, pci_bus_id="00000000:3B:00.0")
+    gone = gpus(card, up=False, reason="unreadable", stale=True)
+    back = gpus(replace(card, recovery_action=action))
+    repairs = Repairs()
+    found: list[Event] = []
+    for number, (reading, lines) in enumerate([(gone, (asks,)), (gone, ()), (back, ())]):
+        found = repairs.between(snapshot_of(reading, number), events_of(*lines))
+    assert [(event.kind, event.entity_id) for event in found] == RESET * is_repaired
+
+
 @pytest.mark.parametrize("gone", [False, True], ids=["down", "vanished"])
 def test_a_port_that_is_up_again(gone: bool) -> None:  # noqa: FBT001 - one of two cases
     """A port that was down, or that its driver had taken away, is up."""
