@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from exporter.faults.alert_state import Alert
 from exporter.faults.entities.graph import NODE_WIDE, SAME, Graph
-from exporter.faults.plausible import BESIDE_SECS, Plausible
+from exporter.faults.plausible import BESIDE_SECS, NODE, Plausible
 from exporter.faults.rules.rule import Explanation, Rule
 from exporter.faults.standing import (
     PRINT_ORDER_SECS,
@@ -202,10 +202,22 @@ def _keep_roots(
             candidates = by_rule.get(explanation.rule, ())
             for place in _in_place(root, explanation, candidates, standings, graph):
                 cause = standings[place]
-                via = SAME if cause.key == root.key else BACK.get(explanation.via)
+                via = _way_back(cause, root, explanation)
                 if via and _is_late(cause, root, explanation):
                     choices[index][:] = [s for s in choices[index] if s.cause != place]
                     choices[place].append(Step(index, via))
+
+
+def _way_back(cause: Standing, root: Standing, explanation: Explanation) -> str | None:
+    """Return the relation by which a late cause may follow from the root; None without one.
+
+    A part of the node follows from a fault of the node only if it would be its cause otherwise.
+    """
+    if cause.key == root.key:
+        return SAME
+    if root.key[0] == NODE and explanation.via == NODE:
+        return NODE if _in_time(cause, root, explanation) else None
+    return BACK.get(explanation.via)
 
 
 def _is_late(cause: Standing, root: Standing, explanation: Explanation) -> bool:

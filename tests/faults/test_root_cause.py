@@ -222,6 +222,23 @@ def test_a_fault_of_a_gpu_is_led_back_to_its_root(
     assert {step[1:] for steps in found.values() for step in steps} <= {("u0", "same")}
 
 
+@pytest.mark.parametrize(("secs", "root"), [(20, "hot"), (60, "few"), (150, "")])
+def test_a_fault_of_the_node_that_was_told_stays_the_root(
+    tmp_path: Path, secs: float, root: str
+) -> None:
+    """What would explain it at first leads it, later follows, and much later is on its own."""
+    judging = judge(
+        tmp_path,
+        rule("hot", "gpu", "heat > 85")
+        + explained("few", "node", "pressure > 5", {"rule": "hot", "via": "node"}),
+    )
+    node = thing("node", "n", pressure=9.0)
+    judging.evaluate(scene(0, gpu(heat=40.0), node))
+    said = judging.evaluate(scene(secs, gpu(heat=90.0), node))
+    leads = {name: "".join(step[0] for step in path(said, name)) for name in ("hot", "few")}
+    assert leads == {"hot": "few" * (root == "few"), "few": "hot" * (root == "hot")}
+
+
 def test_a_chain_is_followed_to_its_root(tmp_path: Path) -> None:
     """A port above explains the lost GPU, which explains the fault of its process.
 
