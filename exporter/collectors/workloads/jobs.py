@@ -15,6 +15,9 @@ KEPT_PID_SECS = 3600.0
 """How long an ended process is known by its pid, which the kernel gives to another one."""
 
 CRASHES = frozenset({"segfault", "process_trap"})
+_POD_OF_MANY = re.compile(r"(?:-[0-9a-f]{8,10})?-[bcdfghjklmnpqrstvwxz2456789]{5}$")
+"""What a Deployment, a DaemonSet or a Job adds to the name of each pod that it makes."""
+_CONTAINER_ID = re.compile(r"[0-9a-f]{12}")
 _GPU_LIBRARY = re.compile(r"lib(?:nccl|cuda|cudart|cublas|cudnn)")
 
 
@@ -97,7 +100,10 @@ class GpuJobs:
 
 
 def _job_of(client: GpuClient) -> str:
-    """Return what stays the same when a process of the job is started again."""
-    if client.workload is not None:
-        return client.workload.name
-    return client.pod_uid or client.name or str(client.pid)
+    """Return what stays the same when the job starts a process, container or pod of it again."""
+    job = client.workload
+    if job is None:
+        return client.pod_uid or client.name or str(client.pid)
+    if not job.pod and _CONTAINER_ID.fullmatch(job.container):
+        return client.name or job.name
+    return replace(job, pod=_POD_OF_MANY.sub("", job.pod)).name

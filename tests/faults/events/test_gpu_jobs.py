@@ -75,9 +75,12 @@ def test_a_crash_is_one_on_a_gpu_or_is_not() -> None:
     ("workload", "job"),
     [
         (Workload("", "", "train"), "train"),
+        (Workload("", "", "3f1c0a9be7d2"), "train"),
+        (Workload("ml", "vllm-6d5f7c9b84-x2k4q", "main"), "ml/vllm/main"),
+        (Workload("ml", "bench-7kx9w", "main"), "ml/bench/main"),
         (Workload("ml", "trainer-0", "main"), "ml/trainer-0/main"),
     ],
-    ids=["program", "pod"],
+    ids=["program", "container", "pod of a deployment", "pod of a job", "pod"],
 )
 def test_a_process_that_was_not_seen_is_of_the_job_of_its_name(
     workload: Workload, job: str
