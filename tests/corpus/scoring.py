@@ -185,7 +185,8 @@ def judged(case: Case, book: RuleBook) -> Result:
                 if fault.causes and fault.causes[0].via == SIBLINGS:
                     parent = fault.causes[0]
                     name = f"{parent.rule}@{parent.subject.hw_id}"
-                    siblings.setdefault(name, set()).add(_written(fault))
+                    is_first = parent.subject.kind == fault.subject.kind  # of them, told earlier
+                    siblings.setdefault(name, {name} if is_first else set()).add(_written(fault))
             yield snapshot.taken_at - START_WALL, conclusions
 
     said = _result(case, [json.loads(line) for line in changes_as_json(moments())], siblings)
@@ -208,7 +209,8 @@ def _result(case: Case, changes: list[Tree], siblings: Mapping[str, AbstractSet[
         left = tuple(map(_name, active))
         last |= {_name(fault): _name(fault["root"]) for fault in active}
         shown.see(change["time"], [_name(f["root"]) for f in active if f["severity"] != "info"])
-    last = {each: root for each, root in last.items() if each not in siblings}
+    parents = {each for each, parts in siblings.items() if each not in parts}
+    last = {each: root for each, root in last.items() if each not in parents}
     expected = {each for each in last if any(fits(label, each) for label in case.expect)}
     met = tuple(label for label in case.expect if any(fits(label, each) for each in last))
     allowed = {each for each in last if any(fits(label, each) for label in case.may)}
