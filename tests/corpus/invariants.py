@@ -103,7 +103,8 @@ def _is_told(place: Place, told: set[str], rules: set[str]) -> bool:
     component = place[2] or NODE
     if not place[2] and place[1] and f"GPU {place[1][0]}" in told:  # one that never said its UUID
         return True
-    if place[0].startswith("hw_gpu_") and rules & OF_ALL_GPUS:
+    is_source_told = "source_stuck" in rules and "gpu" in told  # the source that reads all GPUs
+    if place[0].startswith("hw_gpu_") and (is_source_told or rules & OF_ALL_GPUS):
         return True
     return any(each == component or _is_part(each, component) for each in told)
 
