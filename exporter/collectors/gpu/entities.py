@@ -97,15 +97,20 @@ def _links(snapshot: Snapshot) -> Iterable[Entity]:
 
 
 def _neighbours(snapshot: Snapshot) -> Iterable[Edge]:
-    """GPUs with NVLinks are each other's peers; a link is part of its GPU."""
+    """GPUs joined by NVLink or xGMI are each other's peers; a link is part of its GPU."""
     gpus = [state.gpu for state in states(snapshot)]
-    linked = [gpu.uuid for gpu in gpus if gpu.nvlink_up]
-    for place, uuid in enumerate(linked):
-        for other in linked[place + 1 :]:
-            yield Edge("peer", ("gpu", uuid), ("gpu", other))
+    for joined in ([it for it in gpus if it.nvlink_up], [it for it in gpus if _has_xgmi(it)]):
+        for place, gpu in enumerate(joined):
+            for other in joined[place + 1 :]:
+                yield Edge("peer", ("gpu", gpu.uuid), ("gpu", other.uuid))
     at = {pci_address(gpu.pci_bus_id): gpu.uuid for gpu in gpus}
     for link in _links(snapshot):
         yield Edge("part_of", link.key, ("gpu", at[link.key[1].partition("/")[0]]))
+
+
+def _has_xgmi(gpu: Gpu) -> bool:
+    """Tell whether the GPU is of a series of AMD that xGMI joins; no file names its peers."""
+    return gpu.vendor == "amd" and "Instinct" in (gpu.name or "")
 
 
 NVLINK = Kind(
