@@ -53,12 +53,14 @@ def confirmed(
 ) -> list[Standing]:
     """Return the waiting faults that explain an active fault which nothing else explains.
 
-    A waiting alarm may be a flicker, but not once its consequence has been seen.
+    A waiting alarm may be a flicker, but not once its consequence has been seen. A root that was
+    told long before is no consequence of it.
     """
     pending, known = _by_rule(waiting), _by_rule(active)
     found: dict[Place, Standing] = {}
     for effect in active if waiting else ():
-        if effect.shown_secs is not None or not effect.was_shown:  # other faults have a cause
+        is_root = effect.shown_secs is not None and effect.shown_secs <= SAMPLING_SECS
+        if is_root or not effect.was_shown:  # other faults have a cause, or were told long ago
             causes = list(_explaining(effect, pending, graph))
             if causes and not any(_explaining(effect, known, graph)):
                 found |= {(cause.rule.id, cause.key): cause for cause in causes}
