@@ -122,6 +122,7 @@ NOT_MENDED = frozenset(
         "2026-11-29-e",
         "2026-11-29-f",
         "2026-11-29-g",
+        "2026-11-29-h",
     }
 )
 """Batches of which not all misses are mended."""
