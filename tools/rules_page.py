@@ -16,7 +16,7 @@ _ENDS = """\
 
 If only time ends a fault, the table gives the reason.
 `gpu_reset`, `link_up` and `mounted` are detected by comparing two readings: volatile counters that
-decreased, a port that is up again (an NVLink for ten minutes), a filesystem that is mounted or
+decreased, a port that is up again, a filesystem that is mounted or
 writable again.
 
 | rule | starts with | reported by | ends with |

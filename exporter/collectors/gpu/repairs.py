@@ -12,9 +12,6 @@ from exporter.model.event import Event
 from exporter.model.snapshot import Snapshot
 from exporter.record import dataclass
 
-STEADY_SECS = 600.0
-"""How long a link must stay up until it counts as repaired: one that flaps is one incident."""
-
 NO_DRIVER = frozenset({"no_driver", "driver_not_loaded"})
 
 OF_NUMBERED = {"gpu_locked": "locked_gpu_reset", "gpu_gsp_silent": "silent_gpu_reset"}
@@ -29,13 +26,12 @@ class GpuRepairs:
     _refused: set[str] = field(default_factory=set)  # GPUs that wanted a reset
     _asked_for: set[str] = field(default_factory=set)  # those of which the log said so (Xid 154)
     _nvlinks: dict[str, bool] = field(default_factory=dict)
-    _up_again: dict[str, float] = field(default_factory=dict)  # boot time, by NVLink
     _numbered: dict[str, set[str]] = field(
         default_factory=lambda: {it: set() for it in OF_NUMBERED}
     )
 
     def between(self, snapshot: Snapshot, events: Iterable[Event]) -> Iterable[Repair]:
-        """Yield resets of GPUs, and links that were down and stay up."""
+        """Yield resets of GPUs, and links that are up again."""
         gpus = snapshot.reading(Gpus)
         compared = list(self._resets(gpus))
         logged = list(self._logged(events))
@@ -46,9 +42,7 @@ class GpuRepairs:
             for kind, named in self._numbered.items():
                 if not named:
                     yield OF_NUMBERED[kind], "node", ""
-        yield from (
-            ("link_up", "nvlink", link) for link in self._trained(gpus, snapshot.taken_boottime)
-        )
+        yield from (("link_up", "nvlink", link) for link in self._trained(gpus))
 
     def _logged(self, events: Iterable[Event]) -> Iterator[str]:
         """Find GPUs that want no recovery action any more (Xid 154); note which have a number."""
@@ -109,20 +103,15 @@ class GpuRepairs:
         self._asked_for -= names
         return True
 
-    def _trained(self, gpus: Gpus | None, now: float) -> Iterator[str]:
-        """Find NVLinks that were down and stay up; what was not read in between is as it was."""
+    def _trained(self, gpus: Gpus | None) -> Iterator[str]:
+        """Find NVLinks that were down and are up; what was not read in between is as it was."""
         for state in gpus.states if gpus else ():
             pci = pci_address(state.gpu.pci_bus_id)
             if not state.is_fresh or not pci:
                 continue
             for label, is_up in state.gpu.nvlink_up or ():
                 link = f"{pci}/{label}"
-                if not is_up:
-                    self._up_again.pop(link, None)
-                elif self._nvlinks.get(link) is False:
-                    remember(self._up_again, link, now)
-                elif now - self._up_again.get(link, now) >= STEADY_SECS:
-                    del self._up_again[link]
+                if is_up and self._nvlinks.get(link) is False:
                     yield link
                 remember(self._nvlinks, link, bool(is_up))
 

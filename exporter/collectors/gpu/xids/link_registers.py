@@ -55,16 +55,15 @@ def decode_nvlink5(
     """Return the meaning of a line with this unit, word (Fatal, Nonfatal) and two numbers.
 
     The layout of `info` changed with driver R575. A rule is taken only when the unit printed in
-    the line is its own, and for one unit at most one layout fits. Where no rule fits, or the driver
-    says Fatal and the rule does not, the word is believed and the driver's own recovery action is
-    to be followed.
+    the line is its own, and for one unit at most one layout fits. Where no rule fits, the word is
+    believed and the driver's own recovery action is to be followed.
     """
     for rule in rules:
         if rule.xid != xid or unit not in rule.units:
             continue
         if rule.status and status not in rule.status:
             continue
-        if _fits_either(rule.v1, rule.v2, info) and (rule.fatal or word != "Fatal"):
+        if _fits_either(rule.v1, rule.v2, info):
             return Nvlink5Meaning(rule.fatal, rule.action, rule)
         if _fits_either(rule.promoted_v1, rule.promoted_v2, info):
             return Nvlink5Meaning(
