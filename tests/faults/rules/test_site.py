@@ -173,3 +173,23 @@ def test_a_cause_that_is_switched_off_is_forgotten() -> None:
 
 def _roots(said: Conclusions) -> dict[str, bool]:
     return {fault.rule: fault.is_root for fault in said.active}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {},
+        {"gpu": {"backend": "off"}},
+        {"gpu": {"backend": "nvidia-smi"}},
+        {"ebpf": {"enabled": True}},
+        {"ebpf": {"enabled": True}, "gpu": {"backend": "off"}},
+        {"detectors": {"siblings": True}},
+        {"sources": {"enabled": ["imex"]}},
+        {"expect": {"learn": True}},
+    ],
+    ids=str,
+)
+def test_no_shipped_rule_needs_a_collector_that_is_off(table: dict[str, object]) -> None:
+    """Whatever is switched on, each rule of it is loaded: none names a kind that is not there."""
+    config = load([Layer("site.toml", table)])
+    assert collectors_of(config).rule_book_for(config).mistakes == ()
