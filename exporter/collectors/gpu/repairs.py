@@ -96,7 +96,7 @@ class GpuRepairs:
             remember(self._gpus, uuid, state.gpu)
 
     def _is_gone_as_asked(self, state: GpuState) -> bool:
-        """Tell whether a GPU does not answer that, as the log said, needs a recovery action."""
+        """Tell whether the GPU does not answer after the log asked for a recovery action."""
         names = {state.gpu.uuid, pci_address(state.gpu.pci_bus_id)} & self._asked_for
         if state.up or not names:
             return False

@@ -1,4 +1,4 @@
-"""The source of workloads where no GPU may ever be: nothing else is imported until one is known."""
+"""The source of workloads on a node that may have no GPU: imported when the first GPU is known."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class LateWorkloads:
-    """A WorkloadSource that is built when a GPU is first known.
+    """Builds a WorkloadSource when the first GPU is known, and reads it from then on.
 
-    `build_sharing` is handed on to it.
+    `build_sharing` is an argument of the WorkloadSource.
     """
 
     name = "workloads"
@@ -43,6 +43,6 @@ class LateWorkloads:
         return await self._source.read_after(seen)
 
     async def close(self) -> None:
-        """End what is asked beside collections."""
+        """Stop the requests about sharing and Slurm jobs that are still running."""
         if self._source is not None:
             await self._source.close()
