@@ -123,6 +123,7 @@ NOT_MENDED = frozenset(
         "2026-11-29-f",
         "2026-11-29-g",
         "2026-11-29-h",
+        "2026-11-29-i",
     }
 )
 """Batches of which not all misses are mended."""
