@@ -124,6 +124,7 @@ NOT_MENDED = frozenset(
         "2026-11-29-g",
         "2026-11-29-h",
         "2026-11-29-i",
+        "2026-11-29-j",
     }
 )
 """Batches of which not all misses are mended."""
