@@ -39,6 +39,21 @@ _SCSI_ADDRESS = re.compile(r"\d{1,5}(?::\d{1,20}){3}")
 
 Numbers = tuple[int | None, ...]
 
+BY_NAME = {"nvme": "nvme", "dm-": "dm", "md": "md", "mmcblk": "mmc", "rbd": "rbd", "nbd": "nbd"}
+"""How a disk is attached, by the beginning of its name."""
+
+BY_PATH = {
+    "/usb": "usb",
+    "/virtio": "virtio",
+    "/ata": "sata",
+    "/end_device-": "sas",
+    "/rport-": "fc",
+    "/session": "iscsi",
+    "/vbd-": "xen",
+    "/pmem": "pmem",
+}
+"""How all others are attached, by a part of their path in the device tree; the first one counts."""
+
 MADE = ("dm-", "md", "bcache", "drbd")
 """Prefixes of devices that the kernel makes from others, and lists these as slaves."""
 
@@ -141,26 +156,10 @@ def counted(device: str, numbers: Numbers) -> Disk:
 
 def transport_of(name: str, path: str) -> str | None:
     """Return how the disk is attached, by its name and its path in the device tree."""
-    for start, transport in (
-        ("nvme", "nvme"),
-        ("dm-", "dm"),
-        ("md", "md"),
-        ("mmcblk", "mmc"),
-        ("rbd", "rbd"),
-        ("nbd", "nbd"),
-    ):
+    for start, transport in BY_NAME.items():
         if name.startswith(start):
             return transport
-    for part, transport in (
-        ("/usb", "usb"),
-        ("/virtio", "virtio"),
-        ("/ata", "sata"),
-        ("/end_device-", "sas"),
-        ("/rport-", "fc"),
-        ("/session", "iscsi"),
-        ("/vbd-", "xen"),
-        ("/pmem", "pmem"),
-    ):
+    for part, transport in BY_PATH.items():
         if part in path:
             return transport
     return None
