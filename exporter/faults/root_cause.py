@@ -21,7 +21,9 @@ from exporter.model.verdict import Cause, Fault, Key
 Place: TypeAlias = "tuple[str, Key]"
 """A fault: its rule and its component."""
 
-BACK: Mapping[str, str] = MappingProxyType({SAME: SAME, "upstream_of": "downstream_of"})
+BACK: Mapping[str, str] = MappingProxyType(
+    {SAME: SAME, "upstream_of": "downstream_of", "reached_over": "reached_over"}
+)
 """Relations on a component, each with the one in the other direction."""
 
 NOTIFIED_SECS = 30.0

@@ -114,6 +114,8 @@ def _lies_on(snapshot: Snapshot) -> Iterable[Edge]:
         for slave in dict.fromkeys(map(whole_disk, made.slaves)):
             if slave in known:
                 yield Edge("part_of", ("disk", made.device), ("disk", slave))
+        if made.transport in ("iscsi", "fc") or made.device.startswith(("rbd", "nbd")):
+            yield Edge("reached_over", ("disk", made.device), ("node", snapshot.node))
     reading = snapshot.reading(Filesystems)
     kernel_names = _kernel_names(snapshot)
     for filesystem in reading.filesystems if reading else ():
@@ -168,13 +170,20 @@ def _arrays(snapshot: Snapshot) -> Iterable[Entity]:
 
 
 def _members(snapshot: Snapshot) -> Iterable[Edge]:
-    """Yield the disks that are members of each array, faulty ones too until they are removed."""
+    """Yield the disks of the members of each array, of faulty ones too until they are removed."""
     reading, disks = snapshot.reading(MdArrays), snapshot.reading(Disks)
     arrays = {array.device for array in reading.arrays} if reading else set()
-    for disk in disks.disks if disks else ():
-        if disk.device in arrays:
-            for member in dict.fromkeys(map(whole_disk, disk.slaves)):
-                yield Edge("part_of", ("disk", member), ("md_array", disk.device))
+    below = {disk.device: disk.slaves for disk in disks.disks} if disks else {}
+    for array in filter(arrays.__contains__, below):
+        members: dict[str, None] = {}
+        waiting = [*below[array]]
+        while waiting:  # a member may be made by the device mapper: what it lies on is lost with it
+            member = whole_disk(waiting.pop(0))
+            if member not in members:
+                members[member] = None
+                waiting += below.get(member, ())
+        for member in members:
+            yield Edge("part_of", ("disk", member), ("md_array", array))
 
 
 def _servers(snapshot: Snapshot) -> Iterable[Entity]:

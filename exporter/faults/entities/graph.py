@@ -184,6 +184,7 @@ RELATIONS: Mapping[str, Related] = {
     "downstream_of": Graph.under,
     "port_shared": Graph.beside,
     "link_peer": lambda graph, key: graph.around("peer", key),
+    "reached_over": lambda graph, key: graph.around("reached_over", key),
     "consumes": Graph.used,
     "waits_on": Graph.waited_for,
     "runs_in": Graph.working_with,
