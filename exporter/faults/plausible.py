@@ -9,7 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from exporter.faults.entities.graph import SAME, Graph
 from exporter.faults.rules.rule import Rule
-from exporter.faults.standing import PRINT_ORDER_SECS, SAMPLING_SECS, Standing, Step
+from exporter.faults.standing import (
+    NOTIFIED_SECS,
+    PRINT_ORDER_SECS,
+    SAMPLING_SECS,
+    Standing,
+    Step,
+)
 from exporter.model.verdict import Key
 
 BESIDE_SECS = 600.0
@@ -92,6 +98,9 @@ def _may_explain(cause: Standing, effect: Standing, via: str) -> bool:
     if cause.rule is effect.rule and not is_needed:
         return False
     is_one_layer = cause.rule.layer == effect.rule.layer
+    is_told = (effect.shown_secs or 0.0) >= NOTIFIED_SECS and not cause.was_shown
+    if is_told and is_one_layer and via == NODE and cause.gravity >= effect.gravity:
+        return False  # it follows from what somebody has been notified of
     slack = PRINT_ORDER_SECS if via == SAME else SAMPLING_SECS
     if cause.key == effect.key:
         if cause.gravity > effect.gravity or effect.is_event > cause.is_event:

@@ -6,9 +6,10 @@ from typing import TypeAlias
 
 from exporter.faults.alert_state import Alert
 from exporter.faults.entities.graph import NODE_WIDE, SAME, Graph
-from exporter.faults.plausible import BESIDE_SECS, NODE, Plausible
+from exporter.faults.plausible import BESIDE_SECS, NODE, PROCESS, Plausible
 from exporter.faults.rules.rule import Explanation, Rule
 from exporter.faults.standing import (
+    NOTIFIED_SECS,
     PRINT_ORDER_SECS,
     SAMPLING_SECS,
     Standing,
@@ -22,12 +23,14 @@ Place: TypeAlias = "tuple[str, Key]"
 """A fault: its rule and its component."""
 
 BACK: Mapping[str, str] = MappingProxyType(
-    {SAME: SAME, "upstream_of": "downstream_of", "reached_over": "reached_over"}
+    {
+        SAME: SAME,
+        "upstream_of": "downstream_of",
+        "downstream_of": "upstream_of",
+        "reached_over": "reached_over",
+    }
 )
 """Relations on a component, each with the one in the other direction."""
-
-NOTIFIED_SECS = 30.0
-"""No alert waits longer for a better cause: afterwards a root has been told to somebody."""
 
 
 def find_steps(
@@ -178,7 +181,7 @@ def _choices(
             continue  # as for most rules
         candidates = by_rule[explanation.rule]
         for place in _in_place(effect, explanation, candidates, standings, graph):
-            if _in_time(standings[place], effect, explanation):
+            if place != index and _in_time(standings[place], effect, explanation):
                 found.setdefault(place, explanation)
 
     def weight(place: int) -> tuple[bool, tuple[bool, int], tuple[object, ...]]:
@@ -215,13 +218,16 @@ def _keep_roots(
 def _way_back(cause: Standing, root: Standing, explanation: Explanation) -> str | None:
     """Return the relation by which a late cause may follow from the root; None without one.
 
-    A part of the node follows from a fault of the node only if it would be its cause otherwise.
+    Elsewhere on the node it follows if it is of the layer of the root, but for programs, which have
+    nothing in common; a part of the node also from a fault of the node that it explains otherwise.
     """
     if cause.key == root.key:
         return SAME
-    if root.key[0] == NODE and explanation.via == NODE:
-        return NODE if _in_time(cause, root, explanation) else None
-    return BACK.get(explanation.via)
+    if explanation.via != NODE:
+        return BACK.get(explanation.via)
+    is_alike = cause.rule.layer == root.rule.layer != PROCESS
+    is_part = root.key[0] == NODE and _in_time(cause, root, explanation)
+    return NODE if is_alike or is_part else None
 
 
 def _is_late(cause: Standing, root: Standing, explanation: Explanation) -> bool:

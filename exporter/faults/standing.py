@@ -13,6 +13,9 @@ PRINT_ORDER_SECS = 2.0
 SAMPLING_SECS = 120.0
 """A threshold is noticed late: a cause may be seen this long after its effect."""
 
+NOTIFIED_SECS = 30.0
+"""No alert waits longer for a better cause: afterwards a root has been told to somebody."""
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:

@@ -222,21 +222,52 @@ def test_a_fault_of_a_gpu_is_led_back_to_its_root(
     assert {step[1:] for steps in found.values() for step in steps} <= {("u0", "same")}
 
 
-@pytest.mark.parametrize(("secs", "root"), [(20, "hot"), (60, "few"), (150, "")])
+@pytest.mark.parametrize(
+    ("secs", "layer", "root"),
+    [(20, "process", "hot"), (60, "process", "few"), (150, "process", ""), (150, "bus", "few")],
+)
 def test_a_fault_of_the_node_that_was_told_stays_the_root(
-    tmp_path: Path, secs: float, root: str
+    tmp_path: Path, secs: float, layer: str, root: str
 ) -> None:
-    """What would explain it at first leads it, later follows, and much later is on its own."""
+    """What would explain it at first leads it, later follows; much later only if of its layer."""
+    because = {"rule": "hot", "via": "node"}
     judging = judge(
         tmp_path,
-        rule("hot", "gpu", "heat > 85")
-        + explained("few", "node", "pressure > 5", {"rule": "hot", "via": "node"}),
+        rule("hot", "gpu", "heat > 85", layer=layer)
+        + explained("few", "node", "pressure > 5", because, layer=layer),
     )
     node = thing("node", "n", pressure=9.0)
     judging.evaluate(scene(0, gpu(heat=40.0), node))
     said = judging.evaluate(scene(secs, gpu(heat=90.0), node))
     leads = {name: "".join(step[0] for step in path(said, name)) for name in ("hot", "few")}
     assert leads == {"hot": "few" * (root == "few"), "few": "hot" * (root == "hot")}
+
+
+@pytest.mark.parametrize(("layer", "root"), [("link", "odd"), ("process", "")])
+def test_a_told_fault_of_a_part_leads_later_ones_of_its_layer(
+    tmp_path: Path, layer: str, root: str
+) -> None:
+    """What would explain it elsewhere on the node follows, but for programs."""
+    judging = judge(
+        tmp_path,
+        rule("low", "node", "pressure > 5", layer=layer)
+        + explained("odd", "gpu", "heat > 85", {"rule": "low", "via": "node"}, layer=layer),
+    )
+    judging.evaluate(scene(0, gpu(heat=90.0), thing("node", "n", pressure=1.0)))
+    said = judging.evaluate(scene(150, gpu(heat=90.0), thing("node", "n", pressure=9.0)))
+    assert "".join(step[0] for step in path(said, "low")) == root
+
+
+def test_a_fault_that_its_rule_may_explain_has_plausible_causes_too(tmp_path: Path) -> None:
+    """A rule that names itself, for another component, is no cause of the same fault."""
+    judging = judge(
+        tmp_path,
+        rule("odd", "node", "pressure > 5", layer="link")
+        + explained("hot", "gpu", "heat > 85", {"rule": "hot", "via": "node"}, layer="link"),
+    )
+    judging.evaluate(scene(0, gpu(heat=40.0), thing("node", "n", pressure=9.0)))
+    said = judging.evaluate(scene(60, gpu(heat=90.0), thing("node", "n", pressure=9.0)))
+    assert [step[0] for step in path(said, "hot")] == ["odd"]
 
 
 def test_a_chain_is_followed_to_its_root(tmp_path: Path) -> None:
