@@ -98,8 +98,8 @@ def _may_explain(cause: Standing, effect: Standing, via: str) -> bool:
     if cause.rule is effect.rule and not is_needed:
         return False
     is_one_layer = cause.rule.layer == effect.rule.layer
-    is_told = (effect.shown_secs or 0.0) >= NOTIFIED_SECS and not cause.was_shown
-    if is_told and is_one_layer and via == NODE and cause.gravity >= effect.gravity:
+    was_notified = (effect.shown_secs or 0.0) >= NOTIFIED_SECS and not cause.was_shown
+    if was_notified and is_one_layer and via == NODE and cause.gravity >= effect.gravity:
         return False  # it follows from what somebody has been notified of
     slack = PRINT_ORDER_SECS if via == SAME else SAMPLING_SECS
     if cause.key == effect.key:
