@@ -167,7 +167,8 @@ class Repeats:
             return False
         key, within_secs = same
         last = self._last.get(key)
-        if last is None or abs(message.stamp - last) > within_secs:
+        begins = message.row.kind == "driver_loaded" and "version" not in message.fields
+        if last is None or begins or abs(message.stamp - last) > within_secs:
             self._remember(key, message.stamp)
             return False
         # An Xid is always counted: the driver reports it on its other ways too.
@@ -186,8 +187,12 @@ REPEATED: Mapping[str, tuple[tuple[str, ...], float]] = {
     "fs_shutdown": (("device",), 1.0),
     "oom_kill": (("pid",), 1.0),
     "gpu_lost": (("pci",), 5.0),
+    "driver_loaded": ((), 60.0),
 }
-"""Kinds whose messages repeat each other: their fields that are equal then, and the seconds."""
+"""Kinds whose messages repeat each other: their fields that are equal then, and the seconds.
+
+The driver says at the end of a load, too, that it was loaded, with its version.
+"""
 
 
 def same_thing(kind: str, fields: Mapping[str, str]) -> tuple[tuple[str, ...], float] | None:
