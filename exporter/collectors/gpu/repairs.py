@@ -18,6 +18,10 @@ OF_NUMBERED = {"gpu_locked": "locked_gpu_reset", "gpu_gsp_silent": "silent_gpu_r
 """By kind of a kernel line that names a GPU by a number or not at all, its repair."""
 
 
+TRAINED_SECS = 60.0
+"""A link that has been up for so long is trained."""
+
+
 @dataclass(slots=True)
 class GpuRepairs:
     """Remembers the last look at each GPU and NVLink."""
@@ -25,7 +29,7 @@ class GpuRepairs:
     _gpus: dict[str, Gpu] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)  # GPUs that wanted a reset
     _asked_for: set[str] = field(default_factory=set)  # those of which the log said so (Xid 154)
-    _nvlinks: dict[str, bool] = field(default_factory=dict)
+    _down: dict[str, float] = field(default_factory=dict)  # when each NVLink was last seen down
     _numbered: dict[str, set[str]] = field(
         default_factory=lambda: {it: set() for it in OF_NUMBERED}
     )
@@ -42,7 +46,7 @@ class GpuRepairs:
             for kind, named in self._numbered.items():
                 if not named:
                     yield OF_NUMBERED[kind], "node", ""
-        yield from (("link_up", "nvlink", link) for link in self._trained(gpus))
+        yield from (("link_up", "nvlink", link) for link in self._trained(snapshot))
 
     def _logged(self, events: Iterable[Event]) -> Iterator[str]:
         """Find GPUs that want no recovery action any more (Xid 154); note which have a number."""
@@ -103,17 +107,24 @@ class GpuRepairs:
         self._asked_for -= names
         return True
 
-    def _trained(self, gpus: Gpus | None) -> Iterator[str]:
-        """Find NVLinks that were down and are up; what was not read in between is as it was."""
+    def _trained(self, snapshot: Snapshot) -> Iterator[str]:
+        """Find NVLinks that were down and are up for a minute.
+
+        A link counts its recovery when it is up: then the fault goes on that explains it. What was
+        not read in between is as it was.
+        """
+        gpus, now = snapshot.reading(Gpus), snapshot.taken_boottime
         for state in gpus.states if gpus else ():
             pci = pci_address(state.gpu.pci_bus_id)
             if not state.is_fresh or not pci:
                 continue
             for label, is_up in state.gpu.nvlink_up or ():
                 link = f"{pci}/{label}"
-                if is_up and self._nvlinks.get(link) is False:
+                if not is_up:
+                    remember(self._down, link, now)
+                elif now - self._down.get(link, now) >= TRAINED_SECS:
+                    del self._down[link]
                     yield link
-                remember(self._nvlinks, link, bool(is_up))
 
 
 def _has_started_anew(before: Gpu, now: Gpu) -> bool:

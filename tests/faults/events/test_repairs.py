@@ -115,10 +115,14 @@ def test_half_of_the_energy_is_no_reset_yet() -> None:
 
 
 def test_an_nvlink_that_is_trained_again() -> None:
-    """One that was down and is up; what was cached in between, or not read, tells of nothing."""
+    """One that was down and is up for a minute; what was cached, or not read, tells of nothing."""
     card = replace(CARD, pci_bus_id="00000000:3B:00.0", nvlink_up=(("0", True), ("4", True)))
     down = replace(card, nvlink_up=(("0", True), ("4", False)))
-    assert told(gpus(card), gpus(down), gpus(card)) == [("link_up", "0000:3b:00.0/4")]
+    trained = [gpus(card)] * 60
+    assert told(gpus(card), gpus(down), *trained) == [("link_up", "0000:3b:00.0/4")]
+    assert told(gpus(card), gpus(down), *trained[1:]) == []
+    assert told(gpus(card), gpus(down), *trained[1:], gpus(down), gpus(card)) == []
+    assert told(gpus(card), gpus(down), *trained, gpus(card)) == []
     assert told(gpus(card), gpus(card, stale=True), gpus(card)) == []
     assert told(gpus(card), gpus(replace(card, nvlink_up=None)), gpus(card)) == []
     assert told(gpus(down), gpus(card, stale=True)) == []
