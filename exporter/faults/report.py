@@ -213,7 +213,8 @@ class ReportBuilder:
     def _is_covered(self, place: Place, alerts: Mapping[Place, Alert], view: View) -> bool:
         """Tell whether an active cause, on the component or its whole kind, covers the fault.
 
-        A cause covers a fault whose rule names it; one that is only told first does not.
+        A cause covers a fault whose rule names it, and not as weak; one that is only told first
+        does not.
         """
         rule, kind = self._rules[place[0]], place[1][0]
         if not rule.unless_explained:
@@ -221,7 +222,7 @@ class ReportBuilder:
         alike = sum(rule.id == other for other, _ in alerts)
         is_of_all = alike >= len(view.by_kind.get(kind, ()))
         others = [cause for cause in alerts[place].causes if cause.via != SIBLINGS]
-        if not others or others[0].rule not in rule.named_causes:
+        if not others or others[0].rule not in rule.covering_causes:
             return False
         causes = (cause.subject.kind for cause in others if place_of(cause) in alerts)
         return any(kind != "node" or is_of_all for kind in causes)

@@ -125,8 +125,8 @@ def find_causes(
     Only the first `causes` faults may be causes.
 
     Steps always end at a root: where faults explain each other in a circle, the strongest of them
-    has no cause within the circle. A fault that followed from another by the `known` steps does not
-    explain that this other comes back.
+    has no cause within the circle, of those first whose cause no rule names. A fault that followed
+    from another by the `known` steps does not explain that this other comes back.
     """
     by_rule: dict[str, list[int]] = {}
     for index, standing in enumerate(standings[:causes]):
@@ -134,6 +134,7 @@ def find_causes(
     choices = [_choices(index, standings, by_rule, graph) for index in range(len(standings))]
     _keep_roots(choices, standings, by_rule, graph)
     plausible = Plausible(standings, causes, graph)
+    is_named = [bool(row) for row in choices]
     for index, row in enumerate(choices):
         found = row or plausible.causes(index)
         choices[index] = [s for s in found if not _has_followed(s.cause, index, known)]
@@ -141,7 +142,7 @@ def find_causes(
     for index in sorted(range(len(standings)), key=lambda place: standings[place].rank):
         circle = circle_from(index, steps)
         while circle:
-            strongest = min(circle, key=lambda place: standings[place].rank)
+            strongest = min(circle, key=lambda it: (is_named[it], standings[it].rank))
             choices[strongest] = [s for s in choices[strongest] if s.cause not in circle]
             steps[strongest] = choices[strongest][0] if choices[strongest] else None
             circle = circle_from(index, steps)

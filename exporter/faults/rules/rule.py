@@ -134,12 +134,12 @@ class Rule:
     events that end the fault: a reset, a driver load, a link that is up again. `ends_by_time` says
     why time alone ends a fault that began with an event. `layer` orders causes, `status` is the
     component's while the fault is active, and a `symptom` is never a cause. A fault
-    `unless_explained` is shown only while none of its causes is active. `action` is a slug for
-    programs, `advice` the sentence for people. `alert` is the summary of the Prometheus alert,
-    empty where that is `summary`. `concerns` is the kind of component that the fault is about,
-    empty where that is `entity`. `needs` are layers and kinds of components of the node: without
-    a better cause, a fault of one of them shortly before is the cause. The first of the `cases`
-    whose condition is true replaces summary and advice.
+    `unless_explained` is shown only while none of its causes is active that is not weak.
+    `action` is a slug for programs, `advice` the sentence for people. `alert` is the summary of
+    the Prometheus alert, empty where that is `summary`. `concerns` is the kind of component that
+    the fault is about, empty where that is `entity`. `needs` are layers and kinds of components of
+    the node: without a better cause, a fault of one of them shortly before is the cause. The first
+    of the `cases` whose condition is true replaces summary and advice.
     """
 
     id: str
@@ -204,6 +204,11 @@ class Rule:
     def named_causes(self) -> frozenset[str]:
         """The rules that may explain the fault of this one."""
         return frozenset(explanation.rule for explanation in self.explained_by)
+
+    @cached_property
+    def covering_causes(self) -> frozenset[str]:
+        """The rules whose faults may hide the fault of this one: not those only plausible."""
+        return frozenset(it.rule for it in self.explained_by if not it.is_weak)
 
     def reads(self, kinds: Mapping[str, str]) -> tuple[Place, ...]:
         """Return what the rule reads: fields, and which components there are.
