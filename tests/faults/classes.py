@@ -22,8 +22,9 @@ class ClassScene:
     """One scene: steps of a short recording, and what follows.
 
     `roots` are all roots of warning or worse that were ever shown, `rule@component` or `rule`
-    alone; `faults` must have been said, also as info; `silent` must not. `says` has by rule words
-    of its summary or advice, `unsaid` words that must not be in them.
+    alone; `faults` must have been said, also as info; `silent` must not; `ends` must not be active
+    at the end. `says` has by rule words of its summary or advice, `unsaid` words that must not be
+    in them.
     """
 
     name: str
@@ -33,6 +34,7 @@ class ClassScene:
     roots: tuple[str, ...] | None = None
     faults: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
     says: Mapping[str, str | list[str]] = field(default_factory=dict)
     unsaid: Mapping[str, str | list[str]] = field(default_factory=dict)
 
@@ -63,14 +65,17 @@ def wrongs(scene: ClassScene) -> list[str]:
     """Play a scene by the shipped rules; return what is not as it says, as sentences."""
     said: dict[str, list[str]] = {}
     last_roots: dict[str, Fault] = {}
+    left: set[str] = set()
     for _, conclusions in concluded(scene.recording(), _shipped()):
         for fault in conclusions.active:
             texts = said.setdefault(fault.rule, [])
             texts += [it for it in (fault.summary, fault.advice) if it not in texts]
         roots = (f for f in conclusions.active if f.is_root and f.severity != "info")
+        left = {fault.rule for fault in conclusions.active}
         last_roots.update({f"{f.rule}@{f.subject.hw_id}": f for f in roots})
     found = [f"not said: {rule}" for rule in scene.faults if rule not in said]
     found += [f"said: {rule}: {said[rule][0]}" for rule in scene.silent if rule in said]
+    found += [f"has not ended: {rule}" for rule in scene.ends if rule in left]
     if scene.roots is not None:
         found += _differences(scene.roots, last_roots)
     for rule, words in scene.says.items():
