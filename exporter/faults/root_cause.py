@@ -219,14 +219,16 @@ def _keep_roots(
 def _way_back(cause: Standing, root: Standing, explanation: Explanation) -> str | None:
     """Return the relation by which a late cause may follow from the root; None without one.
 
-    Elsewhere on the node it follows if it is of the layer of the root, but for programs, which have
-    nothing in common; a part of the node also from a fault of the node that it explains otherwise.
+    Elsewhere on the node it follows if it begins soon and is of the layer of the root, but for
+    programs, which have nothing in common; a part of the node also from a fault of the node that it
+    explains otherwise.
     """
     if cause.key == root.key:
         return SAME
     if explanation.via != NODE:
         return BACK.get(explanation.via)
-    is_alike = cause.rule.layer == root.rule.layer != PROCESS
+    is_near = cause.onset - root.onset <= (explanation.within_secs or BESIDE_SECS)
+    is_alike = cause.rule.layer == root.rule.layer != PROCESS and is_near
     is_part = root.key[0] == NODE and _in_time(cause, root, explanation)
     return NODE if is_alike or is_part else None
 
