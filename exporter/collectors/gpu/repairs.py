@@ -29,6 +29,7 @@ class GpuRepairs:
     _gpus: dict[str, Gpu] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)  # GPUs that wanted a reset
     _asked_for: set[str] = field(default_factory=set)  # those of which the log said so (Xid 154)
+    _unread: set[str] = field(default_factory=set)  # GPUs that the last look did not read
     _down: dict[str, float] = field(default_factory=dict)  # when each NVLink was last seen down
     _numbered: dict[str, set[str]] = field(
         default_factory=lambda: {it: set() for it in OF_NUMBERED}
@@ -87,25 +88,32 @@ class GpuRepairs:
             self._refused.update(u for u, gpu in self._gpus.items() if gpu.vendor == "nvidia")
         for state in gpus.states:
             uuid = state.gpu.uuid
-            if state.reason == "reset_required" or self._is_gone_as_asked(state):
+            if state.reason == "reset_required" or (not state.up and self._was_asked_for(state)):
                 self._refused.add(uuid)
             if not state.up or not state.is_fresh:
+                self._unread.add(uuid)
                 continue
-            if state.gpu.recovery_action not in (None, "none"):
-                self._refused.discard(uuid)  # it answers again without the reset
+            self._ask(state)
             before = self._gpus.get(uuid)
             if uuid in self._refused or (before and _has_started_anew(before, state.gpu)):
                 yield uuid
             self._refused.discard(uuid)
             remember(self._gpus, uuid, state.gpu)
 
-    def _is_gone_as_asked(self, state: GpuState) -> bool:
-        """Tell whether the GPU does not answer after the log asked for a recovery action."""
+    def _ask(self, state: GpuState) -> None:
+        """Ask a GPU that answers whether it wants a reset still."""
+        action, uuid = state.gpu.recovery_action, state.gpu.uuid
+        if action not in (None, "none"):
+            self._refused.discard(uuid)  # it answers again without the reset
+        elif action and uuid in self._unread and self._was_asked_for(state):
+            self._refused.add(uuid)
+        self._unread.discard(uuid)
+
+    def _was_asked_for(self, state: GpuState) -> bool:
+        """Tell whether the log asked for a recovery action of this GPU, and forget that it did."""
         names = {state.gpu.uuid, pci_address(state.gpu.pci_bus_id)} & self._asked_for
-        if state.up or not names:
-            return False
         self._asked_for -= names
-        return True
+        return bool(names)
 
     def _trained(self, snapshot: Snapshot) -> Iterator[str]:
         """Find NVLinks that were down and are up for a minute.
