@@ -129,7 +129,7 @@ class PcieReader:
             parent=path[-2] if len(path) > 1 else None,
             slot=slots.get(address.rpartition(".")[0]),
             numa_node=None if numa is None or numa < 0 else numa,  # NUMA_NO_NODE is -1
-            vendor=self._vendor(address, fields) if kind in ("gpu", "port") else None,
+            vendor=None if kind == "nvme" else self._vendor(address, fields),
         )
 
     def _vendor(self, name: str, fields: FieldReader) -> str | None:

@@ -11,6 +11,9 @@ VFIO = "vfio"
 VIRTUAL_ADAPTER_DRIVERS = frozenset({"ena", "gve", "mana", "virtio-pci", "vmxnet3"})
 """Drivers of network adapters that a hypervisor attaches and detaches on request."""
 
+VIRTUAL_ADAPTER_VENDORS = frozenset({"0x1414", "0x15ad", "0x1ae0", "0x1af4", "0x1d0f"})
+"""Vendors of these adapters, with any driver: Microsoft, VMware, Google, virtio, Amazon."""
+
 NVIDIA = "0x10de"
 
 
@@ -38,7 +41,7 @@ class PcieDevice:
     slot: str | None = None  # the name of the slot it sits in
     driver: str | None = None  # the kernel driver bound to it
     numa_node: int | None = None
-    vendor: str | None = None  # of a GPU, or of a port above: 0x10de is NVIDIA
+    vendor: str | None = None  # of a GPU or a network card, or of a port above: 0x10de is NVIDIA
     is_lent: bool = False  # Ethernet that Hyper-V takes back at will, and stands in for
     suspended: bool = False  # asleep to save power: not asked for its link
     speed_bytes_per_second: float | None = None
@@ -58,7 +61,8 @@ class PcieDevice:
     @property
     def comes_and_goes(self) -> bool:
         """Whether it is a network adapter that a hypervisor attaches and detaches on request."""
-        return self.is_lent or self.driver in VIRTUAL_ADAPTER_DRIVERS
+        is_virtual = self.kind == "network" and self.vendor in VIRTUAL_ADAPTER_VENDORS
+        return self.is_lent or is_virtual or self.driver in VIRTUAL_ADAPTER_DRIVERS
 
     @property
     def is_unbound_gpu(self) -> bool:

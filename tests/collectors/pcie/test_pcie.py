@@ -260,3 +260,15 @@ def test_ethernet_that_azure_lends_comes_and_goes(
     node.write_all(folder, {"class": code, "vendor": "0x15b3"})
     node.link("sys/bus/pci/devices/0001:00:02.0", folder)
     assert look(node)["0001:00:02.0"].comes_and_goes == comes_and_goes
+
+
+@pytest.mark.parametrize("driver", ["ena", "vfio-pci", None])
+def test_an_adapter_of_a_hypervisor_comes_and_goes_with_any_driver(
+    node: SmallNode, driver: str | None
+) -> None:
+    """Bound to vfio-pci for a program and back, it is never a card that disappeared."""
+    folder = card(node, above=None, **{"class": "0x020000", "vendor": "0x1d0f"})
+    if driver:
+        node.link(f"{folder}/driver", f"sys/bus/pci/drivers/{driver}")
+    (device,) = look(node).values()
+    assert device.comes_and_goes
