@@ -19,6 +19,7 @@ WORDS = {
     "part_of": "depends on",
     "below": "is below",
     "waits_on": "waits for",
+    "reached_over": "is reached over the network by",
 }
 """The verb of each relation in a sentence, from the dependent component to the other."""
 
