@@ -125,6 +125,7 @@ NOT_MENDED = frozenset(
         "2026-11-29-h",
         "2026-11-29-i",
         "2026-11-29-j",
+        "2026-11-29-k",
     }
 )
 """Batches of which not all misses are mended."""
