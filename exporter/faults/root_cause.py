@@ -59,9 +59,10 @@ def confirmed(
     """Return the waiting faults that explain an active fault which nothing else explains.
 
     A waiting alarm may be a flicker, but not once its consequence has been seen. A root that was
-    told long before is no consequence of it.
+    told long before is no consequence of it. A symptom that is a root itself explains nothing.
     """
-    pending, known = _by_rule(waiting), _by_rule(active)
+    pending = _by_rule(waiting)
+    known = _by_rule(it for it in active if not it.rule.symptom or it.shown_secs is None)
     found: dict[Place, Standing] = {}
     for effect in active if waiting else ():
         is_root = effect.shown_secs is not None and effect.shown_secs <= SAMPLING_SECS
