@@ -1,6 +1,7 @@
 """Disks, filesystems, RAID arrays and NFS servers as components of rules."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 
 from exporter.collectors.disk.values import (
     Disk,
@@ -16,7 +17,7 @@ from exporter.collectors.disk.values import (
 )
 from exporter.collectors.sensors.values import Sensors
 from exporter.faults.entities.kind import FieldsOf, FirstOf, Kind, getters_of, names_of
-from exporter.faults.entities.node import NodeFields, field_of
+from exporter.faults.entities.node import NodeField, NodeFields, field_of
 from exporter.faults.events.query import MAX_WINDOW_SECS, Events
 from exporter.faults.subject import KnownEntities
 from exporter.faults.values import NO_FIELDS, Address, Entity, FieldType, Type, Value
@@ -62,6 +63,9 @@ def nvme_fields(snapshot: Snapshot) -> Mapping[str, Mapping[str, Value]]:
 
 
 _DISK_GETTERS = getters_of(Disk)
+
+MADE_OF = ("dm", "md", "loop")
+"""How devices are attached that are made of disks or files."""
 
 _FILESYSTEM_GETTERS = getters_of(Filesystem)
 
@@ -226,9 +230,22 @@ def _count(disks: Disks) -> Value:
     return None if disks.truncated else len(disks.disks)
 
 
+def _work(*names: str) -> NodeField:
+    """Return the sum of these counters of all disks, without devices that are made of disks."""
+    get = attrgetter(*names)
+
+    def total(disks: Disks) -> int:
+        whole = (it for it in disks.disks if not it.slaves and it.transport not in MADE_OF)
+        return sum(count or 0 for disk in whole for count in get(disk))
+
+    return field_of(Type.NUMBER, Disks, total)
+
+
 FIELDS = NodeFields(
     computed={
         "disk_count": field_of(Type.NUMBER, Disks, _count),
+        "disk_bytes": _work("read_bytes", "written_bytes"),
+        "disk_requests": _work("reads_completed", "writes_completed"),
         "network_volume_count": field_of(
             Type.NUMBER, Disks, lambda disks: sum(d.is_network_volume for d in disks.disks)
         ),
