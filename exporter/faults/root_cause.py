@@ -22,6 +22,8 @@ from exporter.model.verdict import Cause, Fault, Key
 Place: TypeAlias = "tuple[str, Key]"
 """A fault: its rule and its component."""
 
+PEER = "link_peer"
+
 BACK: Mapping[str, str] = MappingProxyType(
     {
         SAME: SAME,
@@ -220,12 +222,14 @@ def _keep_roots(
 def _way_back(cause: Standing, root: Standing, explanation: Explanation) -> str | None:
     """Return the relation by which a late cause may follow from the root; None without one.
 
-    Elsewhere on the node it follows if it begins soon and is of the layer of the root, but for
-    programs, which have nothing in common; a part of the node also from a fault of the node that it
-    explains otherwise.
+    On a neighbour it follows if it is the same fault. Elsewhere on the node it follows if it begins
+    soon and is of the layer of the root, but for programs, which have nothing in common; a part of
+    the node also from a fault of the node that it explains otherwise.
     """
     if cause.key == root.key:
         return SAME
+    if explanation.via == PEER and cause.rule is root.rule:
+        return PEER
     if explanation.via != NODE:
         return BACK.get(explanation.via)
     is_near = cause.onset - root.onset <= (explanation.within_secs or BESIDE_SECS)

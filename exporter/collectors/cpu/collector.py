@@ -1,5 +1,7 @@
 """The collector of CPUs."""
 
+from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 from exporter.collector import About, Collector, files
@@ -9,7 +11,9 @@ from exporter.collectors.cpu.values import Cpu, CpuHealth
 from exporter.exposition.rows import Row, families, reading
 from exporter.faults.entities.kind import Kind, known_by_events
 from exporter.faults.entities.node import NodeFields
-from exporter.faults.subject import CollectorSubject
+from exporter.faults.events.query import MAX_WINDOW_SECS, Events
+from exporter.faults.subject import CollectorSubject, KnownEntities
+from exporter.model.verdict import Edge, Key
 
 FAMILIES = (
     *families(
@@ -52,6 +56,21 @@ FAMILIES = (
 
 CPU = Kind("cpu", "cpu", {}, known_by_events, Cpu)
 
+MACHINE_CHECKS = Events("mce", (), MAX_WINDOW_SECS)
+MAX_NEIGHBOURS = 32
+
+
+def _neighbours(known: KnownEntities) -> Iterator[Edge]:
+    """Join CPUs with machine checks, unless the log names different sockets of theirs."""
+    sockets: dict[Key, set[str]] = {}
+    for cpu in known.by_kind.get("cpu", ()):
+        if events := known.events.matching(cpu.addresses, MACHINE_CHECKS, known.now):
+            named = (event.fields.get("socket") for event in events)
+            sockets[cpu.key] = set(filter(None, named))
+    for one, other in combinations(sorted(sockets)[:MAX_NEIGHBOURS], 2):
+        if not sockets[one] or not sockets[other] or sockets[one] & sockets[other]:
+            yield Edge("peer", one, other)
+
 
 COLLECTOR = Collector(
     "cpu",
@@ -83,6 +102,7 @@ COLLECTOR = Collector(
     subject=CollectorSubject(
         kinds=(CPU,),
         node=NodeFields(readings=(("cpu_", Cpu), ("cpu_", CpuHealth))),
+        links=(_neighbours,),
     ),
     rules=Path(__file__).parent / "rules",
 )
