@@ -23,8 +23,8 @@ class ClassScene:
 
     `roots` are all roots of warning or worse that were ever shown, `rule@component` or `rule`
     alone; `faults` must have been said, also as info; `silent` must not; `ends` must not be active
-    at the end. `says` has by rule words of its summary or advice, `unsaid` words that must not be
-    in them.
+    at the end, `lasts` must. `says` has by rule words of its summary or advice, `unsaid` words
+    that must not be in them.
     """
 
     name: str
@@ -35,6 +35,7 @@ class ClassScene:
     faults: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
+    lasts: tuple[str, ...] = ()
     says: Mapping[str, str | list[str]] = field(default_factory=dict)
     unsaid: Mapping[str, str | list[str]] = field(default_factory=dict)
 
@@ -76,6 +77,7 @@ def wrongs(scene: ClassScene) -> list[str]:
     found = [f"not said: {rule}" for rule in scene.faults if rule not in said]
     found += [f"said: {rule}: {said[rule][0]}" for rule in scene.silent if rule in said]
     found += [f"has not ended: {rule}" for rule in scene.ends if rule in left]
+    found += [f"has ended: {rule}" for rule in scene.lasts if rule not in left]
     if scene.roots is not None:
         found += _differences(scene.roots, last_roots)
     for rule, words in scene.says.items():

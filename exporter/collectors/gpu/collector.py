@@ -72,7 +72,9 @@ COLLECTOR = Collector(
         event_kinds={"xid": frozenset({NVML}), "error.hw": frozenset({NVML})},
         interpreter=Catalogued,
         repairs=GpuRepairs,
-        repair_kinds=frozenset({"gpu_reset", "some_gpu_reset", *OF_NUMBERED.values()}),
+        repair_kinds=frozenset(
+            {"gpu_reset", "some_gpu_reset", "switch_links_up", *OF_NUMBERED.values()}
+        ),
         names=names_of_places,
         joins=(gpus_of_links,),
         reported_twice=frozenset({"xid", "gpu_recovery_action"}),

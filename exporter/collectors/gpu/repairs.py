@@ -1,5 +1,6 @@
 """Repairs of GPUs and NVLinks, derived by comparing two readings, or told by the driver's log."""
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 
@@ -21,6 +22,9 @@ OF_NUMBERED = {"gpu_locked": "locked_gpu_reset", "gpu_gsp_silent": "silent_gpu_r
 TRAINED_SECS = 60.0
 """A link that has been up for so long is trained."""
 
+SWITCH_SECS = 60.0
+"""A link that goes down this long before or after a fatal error of a switch is its link."""
+
 
 @dataclass(slots=True)
 class GpuRepairs:
@@ -30,7 +34,10 @@ class GpuRepairs:
     _refused: set[str] = field(default_factory=set)  # GPUs that wanted a reset
     _asked_for: set[str] = field(default_factory=set)  # those of which the log said so (Xid 154)
     _unread: set[str] = field(default_factory=set)  # GPUs that the last look did not read
-    _down: dict[str, float] = field(default_factory=dict)  # when each NVLink was last seen down
+    _down: dict[str, tuple[float, float]] = field(
+        default_factory=dict
+    )  # when each NVLink was first and last seen down
+    _switch_failed: float = -math.inf  # when a switch last reported a fatal error
     _numbered: dict[str, set[str]] = field(
         default_factory=lambda: {it: set() for it in OF_NUMBERED}
     )
@@ -47,7 +54,15 @@ class GpuRepairs:
             for kind, named in self._numbered.items():
                 if not named:
                     yield OF_NUMBERED[kind], "node", ""
+        waiting = self._links_of_switch()
         yield from (("link_up", "nvlink", link) for link in self._trained(snapshot))
+        if waiting and waiting.isdisjoint(self._down):
+            yield "switch_links_up", "node", ""
+
+    def _links_of_switch(self) -> set[str]:
+        """Find the links that went down with the last fatal error of a switch and are not up."""
+        failed = self._switch_failed
+        return {it for it, (since, _) in self._down.items() if abs(since - failed) <= SWITCH_SECS}
 
     def _logged(self, events: Iterable[Event]) -> Iterator[str]:
         """Find GPUs that want no recovery action any more (Xid 154); note which have a number."""
@@ -61,6 +76,8 @@ class GpuRepairs:
                 self._asked_for.discard(event.entity_id)
                 self._forget([event.entity_id])
                 yield event.entity_id
+            elif event.kind == "sxid" and event.fields.get("fatal") == "yes":
+                self._switch_failed = event.boottime
             elif event.kind == "gpu_recovery_action":
                 self._asked_for.add(event.entity_id)
 
@@ -129,8 +146,8 @@ class GpuRepairs:
             for label, is_up in state.gpu.nvlink_up or ():
                 link = f"{pci}/{label}"
                 if not is_up:
-                    remember(self._down, link, now)
-                elif now - self._down.get(link, now) >= TRAINED_SECS:
+                    remember(self._down, link, (self._down.get(link, (now, now))[0], now))
+                elif link in self._down and now - self._down[link][1] >= TRAINED_SECS:
                     del self._down[link]
                     yield link
 

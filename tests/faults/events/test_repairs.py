@@ -128,6 +128,30 @@ def test_an_nvlink_that_is_trained_again() -> None:
     assert told(gpus(down), gpus(card, stale=True)) == []
 
 
+def test_a_switch_is_repaired_by_the_links_that_went_down_with_its_error() -> None:
+    """All of them are up for a minute again, and no other link counts."""
+    card = replace(CARD, pci_bus_id="00000000:3B:00.0", nvlink_up=(("0", True), ("4", True)))
+    down = replace(card, nvlink_up=(("0", False), ("4", False)))
+    half = replace(card, nvlink_up=(("0", False), ("4", True)))
+    error = Event(
+        at=1e9,
+        boottime=5.0,
+        type=EventType.ERROR_HW,
+        kind="sxid",
+        entity_type="nvswitch",
+        entity_id="0000:cd:00.0",
+        source="kernel_log",
+        fields=MappingProxyType({"code": "20034", "fatal": "yes"}),
+    )
+    repairs = Repairs()
+    found: list[list[str]] = []
+    looks = ((0, card), (5, down), (90, half), (160, card), (290, card))
+    for number, (secs, look) in enumerate(looks):
+        told_now = repairs.between(snapshot_of(gpus(look), secs), [error] if number == 1 else [])
+        found.append([it.kind for it in told_now])
+    assert found == [[], [], ["link_up"], ["link_up", "switch_links_up"], []]
+
+
 def test_the_log_takes_a_recovery_action_back() -> None:
     """A driver whose NVML knows no recovery action says in its log that none is needed."""
     wish = {"code": "154", "action": "none", ENDED: "yes"}
