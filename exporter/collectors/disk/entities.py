@@ -64,8 +64,8 @@ def nvme_fields(snapshot: Snapshot) -> Mapping[str, Mapping[str, Value]]:
 
 _DISK_GETTERS = getters_of(Disk)
 
-MADE_OF = ("dm", "md", "loop")
-"""How devices are attached that are made of disks or files."""
+MADE_OF = ("dm", "md")
+"""How devices are attached that are made of disks."""
 
 _FILESYSTEM_GETTERS = getters_of(Filesystem)
 

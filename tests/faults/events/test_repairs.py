@@ -6,9 +6,11 @@ from types import MappingProxyType
 import pytest
 
 from exporter.collectors.disk.values import Disk, Disks, Filesystem, Filesystems
+from exporter.collectors.gpu.repairs import GpuRepairs
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus, GpuState
 from exporter.collectors.network.values import Infiniband, InfinibandPort, Interface, Network
 from exporter.faults.events.store import ENDED
+from exporter.faults.watched import Watched
 from exporter.model.event import Event, EventType
 from exporter.model.snapshot import Snapshot
 from tests.collectors.kernel_log.feeding import events_of
@@ -36,6 +38,20 @@ def told_with(event: Event) -> list[tuple[str, str]]:
     """Return what one look tells after this event."""
     events = Repairs().between(snapshot_of(gpus(), 0), [event])
     return [(each.kind, each.entity_id) for each in events]
+
+
+def said_of(kind: str, component: str, event: str, boottime: float, **fields: str) -> Event:
+    """Return what the kernel log says of a component at this boot time."""
+    return Event(
+        at=1e9,
+        boottime=boottime,
+        type=EventType.ERROR_HW,
+        kind=event,
+        entity_type=kind,
+        entity_id=component,
+        source="kernel_log",
+        fields=MappingProxyType(fields),
+    )
 
 
 def snapshot_of(reading: object, number: int) -> Snapshot:
@@ -128,21 +144,22 @@ def test_an_nvlink_that_is_trained_again() -> None:
     assert told(gpus(down), gpus(card, stale=True)) == []
 
 
+def test_nothing_is_compared_while_readings_are_the_same() -> None:
+    """Only a link that was down lets time alone be a repair: else no look is needed."""
+    card = replace(CARD, pci_bus_id="00000000:3B:00.0", nvlink_up=(("0", True), ("4", True)))
+    down = replace(card, nvlink_up=(("0", True), ("4", False)))
+    for look, is_kept in ((gpus(card), True), (gpus(down), False)):
+        watched = Watched(snapshot_of(look, 0))
+        assert list(GpuRepairs().between(watched, [])) == []
+        assert watched.moves_to(snapshot_of(look, 15)) is is_kept
+
+
 def test_a_switch_is_repaired_by_the_links_that_went_down_with_its_error() -> None:
     """All of them are up for a minute again, and no other link counts."""
     card = replace(CARD, pci_bus_id="00000000:3B:00.0", nvlink_up=(("0", True), ("4", True)))
     down = replace(card, nvlink_up=(("0", False), ("4", False)))
     half = replace(card, nvlink_up=(("0", False), ("4", True)))
-    error = Event(
-        at=1e9,
-        boottime=5.0,
-        type=EventType.ERROR_HW,
-        kind="sxid",
-        entity_type="nvswitch",
-        entity_id="0000:cd:00.0",
-        source="kernel_log",
-        fields=MappingProxyType({"code": "20034", "fatal": "yes"}),
-    )
+    error = said_of("nvswitch", "0000:cd:00.0", "sxid", 5.0, code="20034", fatal="yes")
     repairs = Repairs()
     found: list[list[str]] = []
     looks = ((0, card), (5, down), (90, half), (160, card), (290, card))
@@ -155,16 +172,7 @@ def test_a_switch_is_repaired_by_the_links_that_went_down_with_its_error() -> No
 def test_the_log_takes_a_recovery_action_back() -> None:
     """A driver whose NVML knows no recovery action says in its log that none is needed."""
     wish = {"code": "154", "action": "none", ENDED: "yes"}
-    said = Event(
-        at=1e9,
-        boottime=1.0,
-        type=EventType.ERROR_HW,
-        kind="gpu_recovery_action",
-        entity_type="gpu",
-        entity_id="0000:3b:00.0",
-        source="kernel_log",
-        fields=MappingProxyType(wish),
-    )
+    said = said_of("gpu", "0000:3b:00.0", "gpu_recovery_action", 1.0, **wish)
     still = replace(said, fields=MappingProxyType({"code": "154", "action": "reboot"}))
     assert told_with(said) == [("gpu_reset", "0000:3b:00.0"), *SOME_RESET]
     assert told_with(still) == []
