@@ -126,6 +126,8 @@ NOT_MENDED = frozenset(
         "2026-11-29-i",
         "2026-11-29-j",
         "2026-11-29-k",
+        "2026-11-29-l",
+        "2026-11-29-m",
     }
 )
 """Batches of which not all misses are mended."""
