@@ -16,6 +16,7 @@ from exporter.faults.standing import (
     Step,
     circle_from,
     keep_steps,
+    path_to_root,
 )
 from exporter.model.verdict import Cause, Fault, Key
 
@@ -44,14 +45,19 @@ def find_steps(
     """Find the cause of each of `alerts`, then of the `waiting` ones; None for a root.
 
     A cause once known is kept while it is active. A waiting fault explains no fault; its own cause
-    may have ended when its time has passed.
+    may have ended when its time has passed. What followed from it when it was active before does
+    not explain that it comes back.
     """
     both = {**alerts, **waiting}
     standings = [standing_of(rules[rule], key, alert) for (rule, key), alert in both.items()]
-    index_of = {place: index for index, place in enumerate(alerts)}
-    known = [_known_cause(alert, index_of) for alert in both.values()]
+    index_of = {place: index for index, place in enumerate(both)}
+    known = [_known_causes(alert, index_of) for alert in both.values()]
     steps = find_causes(standings, graph, known, len(alerts))
-    keep_steps(steps, known)
+    for index in range(len(alerts), len(both)):
+        if any(_has_followed(step.cause, index, known) for step in path_to_root(index, steps)):
+            steps[index] = None
+    last = [[step for step in row if step.cause < len(alerts)] for row in known]
+    keep_steps(steps, [row[0] if row else None for row in last])
     return steps
 
 
@@ -108,19 +114,16 @@ def standing_of(rule: Rule, key: Key, alert: Alert) -> Standing:
     return Standing(rule, key, alert.active_since, seen, is_event, was_shown, shown_secs)
 
 
-def _known_cause(alert: Alert, index_of: Mapping[Place, int]) -> Step | None:
-    """Return the nearest of the last known causes that is still active."""
-    for cause in alert.causes:
-        index = index_of.get(place_of(cause))
-        if index is not None:
-            return Step(index, cause.via)
-    return None
+def _known_causes(alert: Alert, index_of: Mapping[Place, int]) -> list[Step]:
+    """Return those of the last known causes that are here, the nearest first."""
+    places = ((index_of.get(place_of(cause)), cause.via) for cause in alert.causes)
+    return [Step(index, via) for index, via in places if index is not None]
 
 
 def find_causes(
     standings: Sequence[Standing],
     graph: Graph,
-    known: Sequence[Step | None],
+    known: Sequence[Sequence[Step]],
     causes: int,
 ) -> list[Step | None]:
     """Find the strongest cause of each fault; None for a root.
@@ -129,7 +132,7 @@ def find_causes(
 
     Steps always end at a root: where faults explain each other in a circle, the strongest of them
     has no cause within the circle, of those first whose cause no rule names. A fault that followed
-    from another by the `known` steps does not explain that this other comes back.
+    from another by the steps `known` last does not explain that this other comes back.
     """
     by_rule: dict[str, list[int]] = {}
     for index, standing in enumerate(standings[:causes]):
@@ -152,18 +155,20 @@ def find_causes(
     return steps
 
 
-def _has_followed(effect: int, cause: int, known: Sequence[Step | None]) -> bool:
-    """Tell whether the effect followed from the cause by the known steps.
+def _has_followed(effect: int, cause: int, known: Sequence[Sequence[Step]]) -> bool:
+    """Tell whether the effect followed from the cause by the steps that were told last.
 
-    Steps known at different times may lead in a circle.
+    Steps told at different times may lead in a circle.
     """
-    seen: set[int] = set()
-    step = known[effect]
-    while step is not None and step.cause not in seen:
-        if step.cause == cause:
-            return True
-        seen.add(step.cause)
-        step = known[step.cause]
+    seen = {effect}
+    left = [effect]
+    while left:
+        for step in known[left.pop()]:
+            if step.cause == cause:
+                return True
+            if step.cause not in seen:
+                seen.add(step.cause)
+                left.append(step.cause)
     return False
 
 
