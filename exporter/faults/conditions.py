@@ -25,7 +25,7 @@ def clears(rule: Rule, ctx: EvalContext, *, holds: bool | None) -> bool | None:
     """Whether a fault of the rule may end; None if that is unknown."""
     if rule.clear is not None:
         return _trusted(rule, ctx, rule.clear.evaluate(ctx), doubted=True)
-    if rule.until and holds is False:
+    if rule.until and not rule.ends_by_time and holds is False:
         return False  # an event ends by its end event, not by leaving the window
     return None if holds is None else not holds
 
