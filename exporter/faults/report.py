@@ -1,13 +1,13 @@
 """Builds conclusions from active alerts: faults with causes and texts, counts, ended faults."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TypeAlias
 
+from exporter.faults.affected import Affected, Moments
 from exporter.faults.alert_state import Alert, AlertKey, Change
 from exporter.faults.causes import CauseFinder
-from exporter.faults.entities.graph import SIBLINGS, Graph
+from exporter.faults.entities.graph import SIBLINGS
 from exporter.faults.entities.naming import SubjectIndex
 from exporter.faults.events.query import LOOKS
 from exporter.faults.fault_history import log_transition
@@ -22,7 +22,6 @@ from exporter.model.verdict import (
     SEVERITIES,
     STATUSES,
     Conclusions,
-    Edge,
     Fault,
     FaultState,
     Key,
@@ -35,19 +34,8 @@ SHOWN_AFTER_SECS = 900.0
 """How long an ended fault is still shown, so that its alert can resolve."""
 
 MAX_FAULTS = 500
-MAX_AFFECTED = 20
-MAX_USERS = 200
-USERS = ("workload", "process")
-"""The kinds that a fault affects; of each kind at most MAX_AFFECTED are named."""
-
 MAX_RECENT = 1000
-ENDED_WITHIN_SECS = 60.0
-"""A process that ends so shortly before or after a fault begins is affected by the fault."""
-
 LIVING_EDGES = ("consumes", "waits_on")
-
-Moments: TypeAlias = tuple[tuple[Key, float], ...]
-"""Components, each with the boot time at which its fault began."""
 
 NOT_MADE: tuple[tuple[object, ...], None] = ((), None)
 
@@ -70,7 +58,7 @@ class ReportBuilder:
         self._recent: dict[Place, tuple[Fault, float]] = {}
         self._ended: dict[Place, Change] = {}
         self._subjects = SubjectIndex(traits.hw_types)
-        self._affected_by: dict[tuple[Key, float], tuple[Subject, ...]] = {}
+        self._affected = Affected(self._subjects)
         self._named: tuple[Subject, ...] = ()  # of all components
         self._names = 0  # grows when a name or what is in the graph changes
         self._of: tuple[object, ...] = ()  # graph, ended uses and time of boot of which these are
@@ -87,6 +75,7 @@ class ReportBuilder:
         """Replace the rules; faults of removed rules are dropped."""
         self._rules = rules
         self._decided: LastMade[tuple[dict[Place, Instruction], list[Place]]] = LastMade()
+        self._shown: LastMade[dict[Place, Fault]] = LastMade()
         self._made: dict[Place, tuple[tuple[object, ...], Fault]] = {}  # faults, with their inputs
         self._skipped = Counter(skipped)
         self._rules_of: dict[str, tuple[str, ...]] = {}
@@ -167,7 +156,7 @@ class ReportBuilder:
         of = (view.graph, view.ended_uses, view.scene.booted_at)
         if self._subjects.take(view.components, (*mentioned, *ended)) or of != self._of:
             self._of = of
-            self._affected_by.clear()
+            self._affected.forget()
             self._made.clear()
             self._names += 1
             self._named = tuple(map(self._subjects.of, view.entities))
@@ -181,14 +170,32 @@ class ReportBuilder:
         decisive = [
             (it.active_since, it.severity, it.is_escalated, it.advice, it.causes) for it in alerts
         ]
-        given, order = self._decided.made(
+        stated = [
+            (it.active_since, it.summary, it.confidence, it.evidence, it.causes) for it in alerts
+        ]
+        decided = self._decided.made(
             (view.graph, [*chosen], decisive), lambda: self._decide(chosen, view)
         )
         whole = {it: _parts_of(it, chosen) for it in chosen if it not in active}
+        return self._shown.made(
+            (decided, stated, whole, self._names),
+            lambda: self._make(chosen, decided, stated, whole, view),
+        )
+
+    def _make(
+        self,
+        chosen: Mapping[Place, Alert],
+        decided: tuple[Mapping[Place, Instruction], Iterable[Place]],
+        all_stated: Iterable[tuple[object, ...]],
+        whole: Mapping[Place, Moments],
+        view: View,
+    ) -> dict[Place, Fault]:
+        """Make the faults that are shown, in their order; keep those that are as they were."""
+        given, order = decided
         before, self._made = self._made, {}
-        for (at, it), instruction in zip(chosen.items(), given.values(), strict=True):
+        rows = zip(chosen.items(), given.values(), all_stated, strict=True)
+        for (at, it), instruction, stated in rows:
             parts = whole.get(at, ())
-            stated = (it.active_since, it.summary, it.confidence, it.evidence, it.causes)
             of, fault = before.get(at, NOT_MADE)
             if fault is None or of != (instruction, parts, stated):
                 fault = self._fault(at, it, instruction, parts, view)
@@ -249,39 +256,11 @@ class ReportBuilder:
             evidence=alert.evidence,
             causes=alert.causes,
             affected=(
-                self._affected_with(parts, view)
+                self._affected.with_parts(parts, view)
                 if parts
-                else self._affected(key, alert.active_since, view)
+                else self._affected.by(key, alert.active_since, view)
             ),
         )
-
-    def _affected(self, key: Key, since: float, view: View) -> tuple[Subject, ...]:
-        """Return the workloads and processes that use the faulty component, workloads first.
-
-        Users that ended within a minute of `since`, when the fault began, are included.
-        """
-        if (key, since) not in self._affected_by:
-            uses = view.ended_uses.items()
-            ended = [use for use, at in uses if abs(at - since) <= ENDED_WITHIN_SECS]
-            self._affected_by[key, since] = self._users(key, ended, view.graph)
-        return self._affected_by[key, since]
-
-    def _affected_with(self, parts: Moments, view: View) -> tuple[Subject, ...]:
-        """Return the parts that have the fault, each followed by what it affects."""
-        rows = ((self._subjects.of(key), *self._affected(key, at, view)) for key, at in parts)
-        return tuple(dict.fromkeys(it for row in rows for it in row))
-
-    def _users(self, key: Key, ended: Sequence[Edge], graph: Graph) -> tuple[Subject, ...]:
-        """Return the present users of a component, and those of the uses that have ended."""
-        users = graph.users(key)[:MAX_USERS]
-        workloads = [other for user in users for other in graph.targets("runs_in", user)]
-        same = graph.same(key) if ended else ()
-        gone = {use.source for use in ended if use.target in same}
-        workloads += [use.target for use in ended if use.source in gone]
-        found = dict.fromkeys((*workloads, *users, *sorted(gone)))
-        kept = {kind: [other for other in found if other[0] == kind] for kind in USERS}
-        named = (other for kind in USERS for other in kept[kind][:MAX_AFFECTED])
-        return tuple(self._subjects.of(other) for other in named)
 
     def _tell_changes(self, faults: Mapping[Place, Fault], view: View) -> None:
         for place in faults.keys() & self._recent.keys():

@@ -20,6 +20,8 @@ EXCESSES = ("quota_memory_excess_bytes", "quota_sm_excess_percent")
 _CLIENT_GETTERS = getters_of(GpuClient)
 _USE_GETTERS = getters_of(WorkloadUse)
 
+EXACT_SECS, MINUTE_SECS = 120.0, 60.0
+
 
 @lru_cache(maxsize=REMEMBERED)
 def workload_id(workload: Workload) -> str:
@@ -27,14 +29,13 @@ def workload_id(workload: Workload) -> str:
     return workload.name
 
 
-def _waiting_secs(now: float) -> Getter:
-    """Return how long a process has slept uninterruptibly by now."""
+def _waiting_secs(since: float, now: float) -> float:
+    """Return how long a process has slept uninterruptibly, after two minutes in whole minutes.
 
-    def secs(client: Any) -> Value:
-        since: float = client.waits_since_boottime
-        return max(0.0, now - since)
-
-    return secs
+    Seconds that nobody reads would make another fault of each sleeper at each evaluation.
+    """
+    secs = max(0.0, now - since)
+    return secs if secs < EXACT_SECS else secs // MINUTE_SECS * MINUTE_SECS
 
 
 def _not_waiting(client: Any) -> Value:
@@ -78,17 +79,30 @@ def _processes(snapshot: Snapshot) -> Iterable[Entity]:
     reading = snapshot.reading(Workloads)
     clients = reading.clients if reading else ()
     if clients is not _last.clients:
-        known = dict(zip(map(id, _last.clients), _last.entities, strict=True))
-        _last.entities = [known.get(id(it)) or _process(it) for it in clients]
+        rows = zip(_last.clients, _last.entities, strict=True)
+        known = {client.pid: (client, entity) for client, entity in rows}
+        _last.entities = [_kept(it, known.get(it.pid)) for it in clients]
         _last.asleep = [at for at, it in enumerate(clients) if it.waits_since_boottime is not None]
         _last.clients = clients
     if not _last.asleep:
         return _last.entities
-    getters = {**_CLIENT_GETTERS, "waiting_secs": _waiting_secs(snapshot.taken_boottime)}
-    found = [*_last.entities]
+    now = snapshot.taken_boottime
+    found = _last.entities = [*_last.entities]
     for at in _last.asleep:
-        found[at] = replace(found[at], fields=FieldsOf(clients[at], getters))
+        secs = _waiting_secs(clients[at].waits_since_boottime or 0.0, now)
+        if secs != found[at].fields.get("waiting_secs"):
+            getters = {**_CLIENT_GETTERS, "waiting_secs": _always(secs)}
+            found[at] = replace(found[at], fields=FieldsOf(clients[at], getters))
     return found
+
+
+def _kept(client: GpuClient, known: tuple[GpuClient, Entity] | None) -> Entity:
+    """Return the entity of the last snapshot if the process is as it was then, else a new one."""
+    return known[1] if known and known[0] == client else _process(client)
+
+
+def _always(secs: float) -> Getter:
+    return lambda _: secs
 
 
 def _process(client: GpuClient) -> Entity:

@@ -20,6 +20,8 @@ CLIENTS = (
     ("state", "since", "secs"),
     [
         ("uninterruptible", 940.0, 60.0),
+        ("uninterruptible", 881.0, 119.0),
+        ("uninterruptible", 821.0, 120.0),
         ("uninterruptible", 2000.0, 0.0),
         ("running", None, 0.0),
         (None, None, None),
@@ -28,10 +30,20 @@ CLIENTS = (
 def test_a_process_sleeps_since_all_looks_found_it_asleep(
     state: str | None, since: float | None, secs: float | None
 ) -> None:
-    """Never for less than nothing; one that cannot be seen is unknown."""
+    """Never for less than nothing, after two minutes in whole ones; unseen it is unknown."""
     client = replace(CLIENTS[0], state=state, waits_since_boottime=since)
     scene = seen(Workloads("ok", clients=(client,)))
     assert fields(scene, ("process", "7"), "waiting_secs") == {"waiting_secs": secs}
+
+
+def test_a_process_that_is_as_it_was_is_the_same_component() -> None:
+    """Read anew it changes nothing, also asleep within a minute; awake it is another."""
+    asleep = replace(CLIENTS[0], state="uninterruptible", waits_since_boottime=700.0)
+    process = ("process", "7")
+    found = [entity(seen(Workloads("ok", clients=(replace(asleep),))), process) for _ in "12"]
+    awake = seen(Workloads("ok", clients=(replace(CLIENTS[0], state="running"),)))
+    assert found[0] is found[1]
+    assert fields(awake, process, "waiting_secs") == {"waiting_secs": 0.0}
 
 
 def test_a_process_is_shown_by_name_and_pid() -> None:
