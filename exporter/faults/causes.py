@@ -15,7 +15,7 @@ from exporter.faults.standing import Step, path_to_root
 from exporter.faults.values import KindTraits
 from exporter.model.summary import grouped_summary
 from exporter.model.verdict import PLAIN_NAMING, Cause
-from exporter.record import dataclass
+from exporter.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +116,8 @@ class CauseFinder:
             for (_, alert), path in zip(places, found.paths, strict=True):
                 last = (places[path[-1].cause][1] if path else alert).causes
                 ended = takewhile(lambda cause: place_of(cause) not in active, last)
-                causes.append((*[named[step] for step in path], *ended))
+                over = (replace(it, ended=it.ended or view.scene.wall) for it in ended)
+                causes.append((*[named[step] for step in path], *over))
             return causes
 
         return self._causes.made((found, shown, view.scene.booted_at), name)

@@ -100,8 +100,8 @@ def _fault_row(key: AlertKey, alert: Alert, evidence: Iterable[Evidence]) -> dic
             for piece in evidence
         ],
         "causes": [
-            [cause.rule, list(astuple(cause.subject)), cause.via, cause.summary, cause.since]
-            for cause in alert.causes
+            [it.rule, list(astuple(it.subject)), it.via, it.summary, it.since, it.ended]
+            for it in alert.causes
         ],
     }
 
@@ -134,13 +134,12 @@ def _severity(text: object) -> str:
 
 
 def _cause(row: Iterable[Any], node: str) -> Cause:
-    rule, (kind, hw_type, hw_id, hw_name), via, summary, since = row
+    rule, (kind, hw_type, hw_id, hw_name), via, summary, *times = row
     subject = Subject(str(kind), str(hw_type), str(hw_id), str(hw_name))
     if kind == NODE and node:
         subject = replace(subject, hw_id=node, hw_name=node)
-    return Cause(
-        str(rule), subject, str(via), str(summary), None if since is None else time_of(since)
-    )
+    since, ended = (None if at is None else time_of(at) for at in (*times, None)[:2])
+    return Cause(str(rule), subject, str(via), str(summary), since, ended)
 
 
 def _evidence(row: Iterable[Any]) -> Evidence:

@@ -88,13 +88,17 @@ def dated(evidence: tuple[Evidence, ...], at: float) -> tuple[Evidence, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One step towards the root: a fault, and the relation `via` to the fault it explains."""
+    """One step towards the root: a fault, and the relation `via` to the fault it explains.
+
+    `since` and `ended` are in seconds since the epoch; `ended` is None while the cause is active.
+    """
 
     rule: str
     subject: Subject
     via: str
     summary: str = ""
     since: float | None = None
+    ended: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

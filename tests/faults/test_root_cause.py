@@ -13,6 +13,7 @@ from exporter.faults.values import Entity, Scene
 from exporter.model.event import Event
 from exporter.model.verdict import Cause, Conclusions, Edge
 from tests.faults.scenes import (
+    WALL,
     active,
     edge,
     event,
@@ -346,7 +347,9 @@ def test_a_fault_whose_cause_has_ended_does_not_become_a_root(tmp_path: Path) ->
     second.recall(kept.alerts)
     assert look(second, 40, 0.0, up=True) == []
     said = second.evaluate(scene(45, gpu(up=True)))
-    assert [each.rule for each in fault(said, "lost").causes] == ["link"]
+    assert [(each.rule, each.ended) for each in fault(said, "lost").causes] == [
+        ("link", WALL + 25.0)
+    ]
     assert look(second, 80, 0.0, up=True) == []
 
 
@@ -474,6 +477,19 @@ def test_a_cause_is_kept_when_nothing_shows_the_relation_any_more(tmp_path: Path
     for now in (15, 700, 1400):
         said = judging.evaluate(scene(now, *things))
     assert path(said, "lost") == [("link", "card", "upstream_of")]
+
+
+def test_a_cause_that_has_ended_says_when(tmp_path: Path) -> None:
+    """What follows goes on; that the cause comes back is seen as well."""
+    text = rule("link", "gpu", "errors > 0") + explained(
+        "lost", "gpu", "not up", {"rule": "link", "via": "same"}
+    )
+    judging = judge(tmp_path, text)
+    ended = []
+    for now, errors in ((0, 1.0), (15, 0.0), (30, 0.0), (45, 1.0)):
+        said = judging.evaluate(scene(now, gpu(up=False, errors=errors)))
+        ended.append([cause.ended for cause in fault(said, "lost").causes])
+    assert ended == [[None], [WALL + 15.0], [WALL + 15.0], [None]]
 
 
 def test_what_is_missing_explains_what_happens_on_its_node(tmp_path: Path) -> None:

@@ -75,11 +75,11 @@ def _silenced(conclusions: Conclusions) -> Iterable[Sample]:
 
 
 def _incidents(conclusions: Conclusions) -> Iterable[Sample]:
-    """Yield the text of the incident for each root; equal roots have the same text."""
+    """Yield the text of the incident for each of its heads; equal ones have the same text."""
     shown = {_fault_labels(fault) for fault in _active(conclusions)}
     for incident in incidents_of(conclusions):
-        for root in incident.roots:
-            labels = _fault_labels(root)
+        for head in incident.heads:
+            labels = _fault_labels(head)
             if labels in shown:
                 yield (*labels, incident.summary, incident.details), 1
 
@@ -135,8 +135,9 @@ FAMILIES = (
     ),
     _family(
         "hw_incident_info",
-        "Text of the incident of each active root cause, for alert annotations; always 1. The"
-        " text may change during the incident: do not alert on these labels.",
+        "Text of the incident of each active root cause, for alert annotations; always 1. Of a"
+        " root cause that ended within a minute, the gravest fault that follows has the text. It"
+        " may change during the incident: do not alert on these labels.",
         _incidents,
         *(*FAULT, "summary", "details"),
     ),

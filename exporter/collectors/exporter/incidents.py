@@ -21,6 +21,9 @@ from exporter.record import dataclass
 
 MAX_NAMED = 4
 MAX_SUMMARY_CHARS, MAX_AFFECTS_CHARS, MAX_ACTION_CHARS = 300, 240, 600
+ALERTED_SECS = 60.0
+"""An alert waits up to 30 seconds, and is evaluated every 15 to 30."""
+
 ARTICLES = ("The ", "A ", "An ", "No ", "One ", "Fewer ", "Errors ", "Memory ")
 _OPTION = re.compile(r"(?<= -i )\d{1,3}(?=`)")
 """The last word of a command, which takes the numbers of components, separated by commas."""
@@ -32,6 +35,8 @@ _NUMBERED = re.compile(r"(.+) (\d{1,3})")
 class Incident:
     """A root cause with the faults that follow from it; `roots` is empty once the root has ended.
 
+    `heads` are the faults whose alerts tell of the incident: its roots, or the gravest fault where
+    the root has ended before anybody was told; empty where somebody was.
     `summary` says what is broken. `affects` names numbered components, pods and jobs; empty where
     none is known. `action` is the advice of the root. `since` is in seconds since the epoch.
     `silence` is set if all faults of the incident are silenced; else `severity` is the highest of
@@ -40,6 +45,7 @@ class Incident:
 
     rule: str
     roots: tuple[Fault, ...]
+    heads: tuple[Fault, ...]
     follows: tuple[Fault, ...]
     severity: str
     since: float
@@ -126,6 +132,7 @@ def _incident(faults: Sequence[Fault], words: _Words) -> Incident:
     return Incident(
         rule=first.rule,
         roots=roots,
+        heads=roots or (() if isinstance(first, Cause) and _was_alerted(first) else (worst,)),
         follows=follows,
         severity=worst.severity,
         since=first.since or worst.since,
@@ -134,6 +141,11 @@ def _incident(faults: Sequence[Fault], words: _Words) -> Incident:
         action=clean_text(action, MAX_ACTION_CHARS),
         silence=None if loud else guide.silence,
     )
+
+
+def _was_alerted(root: Cause) -> bool:
+    """Tell whether a root that has ended was active for so long that its alert was sent."""
+    return root.ended is None or root.since is None or root.ended - root.since >= ALERTED_SECS
 
 
 def _summary(

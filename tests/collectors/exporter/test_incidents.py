@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from exporter.collectors.exporter.incidents import incidents_of
 from exporter.model.summary import grouped_summary
 from exporter.model.verdict import Cause, Conclusions, Fault, Naming, Subject
@@ -77,6 +79,21 @@ def test_the_root_instructs_and_all_that_suffers_is_named() -> None:
     assert told.action == "Reseat it."
     (ended,) = incidents_of(_conclusions(lost))
     assert (ended.roots, ended.summary, ended.action) == ((), told.summary, "Reboot.")
+
+
+@pytest.mark.parametrize(("ended", "heads"), [(30.0, ["gpu_lost"]), (90.0, []), (None, [])])
+def test_what_follows_tells_of_a_root_that_was_too_short(
+    ended: float | None, heads: list[str]
+) -> None:
+    """A port that drops for seconds has no alert: what it leaves behind has; else it had one."""
+    short = Cause("pcie_link_down", PORT, "upstream_of", "down", 0.0, ended)
+    slow = fault("gpu_slow", subject=GPUS[5], severity="warning", causes=(short,))
+    lost = fault(subject=GPUS[5], causes=(short,))
+    (told,) = incidents_of(_conclusions(slow, lost))
+    assert [head.rule for head in told.heads] == heads
+    down = fault("pcie_link_down", subject=PORT, severity="warning")
+    (again,) = incidents_of(_conclusions(down, slow, lost))
+    assert [head.rule for head in again.heads] == ["pcie_link_down"]
 
 
 def test_what_others_chose_is_cleaned_and_bounded() -> None:
