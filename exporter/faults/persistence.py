@@ -89,6 +89,7 @@ def _fault_row(key: AlertKey, alert: Alert, evidence: Iterable[Evidence]) -> dic
         "key": key.key,
         "onset": alert.active_since,
         "seen": alert.seen,
+        "shown": alert.shown_since,
         "escalated": alert.is_escalated,
         "severity": alert.severity,
         "confidence": alert.confidence,
@@ -113,6 +114,7 @@ def _fault(row: Mapping[str, Any], node: str) -> tuple[AlertKey, Alert]:
         seen=time_of(row["seen"]),
         state=AlertState.ACTIVE,
         entered=time_of(row["seen"]),
+        shown_since=_time_or_none(row.get("shown")),
         is_escalated=bool(row["escalated"]),
         severity=_severity(row.get("severity", "")),
         confidence=float(row["confidence"]),
@@ -133,12 +135,16 @@ def _severity(text: object) -> str:
     return str(text)
 
 
+def _time_or_none(found: Any) -> float | None:
+    return None if found is None else time_of(found)
+
+
 def _cause(row: Iterable[Any], node: str) -> Cause:
     rule, (kind, hw_type, hw_id, hw_name), via, summary, *times = row
     subject = Subject(str(kind), str(hw_type), str(hw_id), str(hw_name))
     if kind == NODE and node:
         subject = replace(subject, hw_id=node, hw_name=node)
-    since, ended = (None if at is None else time_of(at) for at in (*times, None)[:2])
+    since, ended = map(_time_or_none, (*times, None)[:2])
     return Cause(str(rule), subject, str(via), str(summary), since, ended)
 
 

@@ -35,6 +35,9 @@ SHOWN_AFTER_SECS = 900.0
 
 MAX_FAULTS = 500
 MAX_RECENT = 1000
+ALERTED_SECS = 60.0
+"""A root that is active for so long has an alert: it waits at most 30 s, and is evaluated."""
+
 LIVING_EDGES = ("consumes", "waits_on")
 
 NOT_MADE: tuple[tuple[object, ...], None] = ((), None)
@@ -255,6 +258,7 @@ class ReportBuilder:
             status=known.status,
             evidence=alert.evidence,
             causes=alert.causes,
+            stands_alone=_stands_alone(alert, view),
             affected=(
                 self._affected.with_parts(parts, view)
                 if parts
@@ -308,6 +312,15 @@ class ReportBuilder:
             return tuple((self._subjects.of(key), STATUSES[rank]) for key, rank in rows)
 
         return self._all_statuses.made((self._names, ill, well), made)
+
+
+def _stands_alone(alert: Alert, view: View) -> bool:
+    """Tell whether all causes have ended, the root without an alert or before this was shown."""
+    root = alert.causes[-1] if alert.causes else None
+    if root is None or root.since is None or root.ended is None or alert.causes[0].ended is None:
+        return False
+    shown = view.scene.wall_of(view.now if alert.shown_since is None else alert.shown_since)
+    return root.ended - root.since < ALERTED_SECS or shown > root.ended
 
 
 def _parts_of(place: Place, alerts: Mapping[Place, Alert]) -> Moments:

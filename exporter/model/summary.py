@@ -16,6 +16,9 @@ _CODE = re.compile(r"\w+ \d")
 _RELATING = re.compile(r"\b(?:of|on|in|for|below|between|with|at|to)\b|[^\w -]")
 """Text between a fact and the component that is more than the component's kind."""
 
+_ASIDE = re.compile(r", nearest to [^()]*?\d, (?=[a-z])")
+"""What is said in passing of one component."""
+
 
 def grouped_summary(alike: Sequence[tuple[Subject, str]], naming: Naming, total: int) -> str:
     """Summarize equal faults of several components in one sentence.
@@ -37,7 +40,7 @@ def grouped_summary(alike: Sequence[tuple[Subject, str]], naming: Naming, total:
 
 def _without_name(subject: Subject, summary: str) -> str:
     """Return the summary without the component's name."""
-    name = subject.hw_name
+    name, summary = subject.hw_name, _ASIDE.sub(" ", summary)
     kind, found, rest = summary.partition(f"{name} ")
     if found and not _RELATING.search(kind) and len(kind.split()) <= FEW:
         return f"each {rest}"

@@ -110,7 +110,8 @@ class Fault:
     `advice` (a sentence) are those of the root. `affected` are the processes and workloads that use
     the component. `concerns` is the type of component that the rule says the fault is about, empty
     where that is the type of `subject`. A fault with a `silence` neither pages nor counts. `times`
-    is the number of beginnings in the last 14 days.
+    is the number of beginnings in the last 14 days. A fault `stands_alone` if its root cause has
+    ended and no alert told of this incident.
     """
 
     rule: str
@@ -131,6 +132,7 @@ class Fault:
     silence: Silence | None = None
     times: int = 1
     concerns: str = ""
+    stands_alone: bool = False
 
     @property
     def is_active(self) -> bool:

@@ -32,6 +32,7 @@ def test_what_is_said_holds(case: Case) -> None:
     assert not said.contradictions
     assert not said.untrue
     assert not said.holes
+    assert not said.unalerted
     assert not said.got_well
     if case.batch not in NOT_MENDED:
         assert not said.forbidden

@@ -5,17 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import cache
 
-from exporter.collectors.everything import rule_book
 from exporter.commands.rules import changes_as_json, concluded
 from exporter.faults.entities.graph import SIBLINGS
 from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook
 from exporter.model.verdict import SEVERITIES, Conclusions, Fault
+from tests.corpus.alerted import Alerted, wait_of
 from tests.corpus.cases import Case, Tree
 from tests.corpus.invariants import Watch
-from tools.alerting.rules import wait_secs
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,7 @@ class Result:
     left: tuple[str, ...] = ()  # still active at the end
     contradictions: tuple[str, ...] = ()  # moments at which verdict, severity, status disagree
     holes: tuple[str, ...] = ()  # bad samples of which no fault says anything
+    unalerted: tuple[str, ...] = ()  # roots of incidents that no alert tells of
     untrue: tuple[str, ...] = ()  # sentences that their evidence does not bear
     got_well: tuple[str, ...] = ()  # faults that began because something got well
 
@@ -163,6 +162,7 @@ class Score:
             yield from (f"{name}: contradicts itself: {each}" for each in result.contradictions)
             yield from (f"{name}: untrue: {each}" for each in result.untrue)
             yield from (f"{name}: says nothing of: {each}" for each in result.holes)
+            yield from (f"{name}: no alert tells of: {each}" for each in result.unalerted)
             yield from (f"{name}: begins as it gets well: {each}" for each in result.got_well)
 
 
@@ -174,13 +174,15 @@ def score(cases: Iterable[Case], book: RuleBook) -> Score:
 def judged(case: Case, book: RuleBook) -> Result:
     """Replay one recording through these rules, and read what `rules replay --json` prints."""
     contradictions: dict[str, None] = {}
-    watch = Watch()
+    watch, alerted = Watch(), Alerted()
+    unalerted: dict[str, None] = {}
     siblings: dict[str, set[str]] = {}
 
     def moments() -> Iterator[tuple[float, Conclusions]]:
         for snapshot, conclusions in concluded(case.recording(), book):
             contradictions.update(dict.fromkeys(_contradictions(conclusions)))
             watch.look(snapshot, conclusions)
+            unalerted.update(dict.fromkeys(alerted.look(snapshot.taken_at, conclusions)))
             for fault in conclusions.active:
                 if fault.causes and fault.causes[0].via == SIBLINGS:
                     parent = fault.causes[0]
@@ -194,6 +196,7 @@ def judged(case: Case, book: RuleBook) -> Result:
         said,
         contradictions=tuple(contradictions),
         holes=tuple(watch.holes),
+        unalerted=tuple(unalerted),
         untrue=tuple(watch.untrue),
         got_well=tuple(watch.got_well),
     )
@@ -244,23 +247,13 @@ class _Shown:
         """Take in the roots of this moment."""
         current = set(roots)
         over = {name: since for name, since in self._since.items() if name not in current}
-        self._alerted |= {name for name, since in over.items() if now - since > _wait_of(name)}
+        self._alerted |= {name for name, since in over.items() if now - since > wait_of(name)}
         self._since = {name: self._since.get(name, now) for name in current}
         self.ever |= current
 
     def alerted(self) -> set[str]:
         """Return the roots that outlasted the wait of their alert; those of the end do."""
         return self._alerted | self._since.keys()
-
-
-@cache
-def _waits() -> Mapping[str, float]:
-    rules = {rule.id: rule for rule in rule_book().rules}
-    return {rule.id: wait_secs(rule, rules) for rule in rules.values()}
-
-
-def _wait_of(name: str) -> float:
-    return _waits().get(name.partition("@")[0], 0.0)
 
 
 def _contradictions(conclusions: Conclusions) -> Iterator[str]:

@@ -479,17 +479,28 @@ def test_a_cause_is_kept_when_nothing_shows_the_relation_any_more(tmp_path: Path
     assert path(said, "lost") == [("link", "card", "upstream_of")]
 
 
-def test_a_cause_that_has_ended_says_when(tmp_path: Path) -> None:
-    """What follows goes on; that the cause comes back is seen as well."""
+@pytest.mark.parametrize(
+    ("link_ends", "lost_from", "is_alone"),
+    [(30, 0, True), (90, 0, False), (90, 75, False), (90, 105, True)],
+)
+def test_a_fault_stands_alone_if_its_root_has_told_nobody_of_it(
+    tmp_path: Path, link_ends: int, lost_from: int, *, is_alone: bool
+) -> None:
+    """The root was active for seconds, or had ended before the fault was shown."""
     text = rule("link", "gpu", "errors > 0") + explained(
-        "lost", "gpu", "not up", {"rule": "link", "via": "same"}
+        "lost", "gpu", "not up", {"rule": "link", "via": "same"}, **{"for": f"{lost_from}s"}
     )
     judging = judge(tmp_path, text)
-    ended = []
-    for now, errors in ((0, 1.0), (15, 0.0), (30, 0.0), (45, 1.0)):
-        said = judging.evaluate(scene(now, gpu(up=False, errors=errors)))
-        ended.append([cause.ended for cause in fault(said, "lost").causes])
-    assert ended == [[None], [WALL + 15.0], [WALL + 15.0], [None]]
+    for now in range(0, 240, 15):
+        said = judging.evaluate(scene(now, gpu(up=False, errors=1.0 * (now < link_ends))))
+        if now < link_ends:
+            assert not any(each.stands_alone for each in said.active)
+    lost = fault(said, "lost")
+    assert [(each.rule, each.ended) for each in lost.causes] == [("link", WALL + link_ends)]
+    assert lost.stands_alone is is_alone
+    said = judging.evaluate(scene(240, gpu(up=False, errors=1.0)))
+    assert fault(said, "lost").causes[0].ended is None
+    assert not fault(said, "lost").stands_alone
 
 
 def test_what_is_missing_explains_what_happens_on_its_node(tmp_path: Path) -> None:

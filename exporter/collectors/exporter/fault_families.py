@@ -135,9 +135,9 @@ FAMILIES = (
     ),
     _family(
         "hw_incident_info",
-        "Text of the incident of each active root cause, for alert annotations; always 1. Of a"
-        " root cause that ended within a minute, the gravest fault that follows has the text. It"
-        " may change during the incident: do not alert on these labels.",
+        "Text of the incident of each active root cause, for alert annotations; always 1. Where the"
+        " root cause has ended, the gravest fault that follows and has had no alert has the text."
+        " It may change during the incident: do not alert on these labels.",
         _incidents,
         *(*FAULT, "summary", "details"),
     ),

@@ -21,9 +21,6 @@ from exporter.record import dataclass
 
 MAX_NAMED = 4
 MAX_SUMMARY_CHARS, MAX_AFFECTS_CHARS, MAX_ACTION_CHARS = 300, 240, 600
-ALERTED_SECS = 60.0
-"""An alert waits up to 30 seconds, and is evaluated every 15 to 30."""
-
 ARTICLES = ("The ", "A ", "An ", "No ", "One ", "Fewer ", "Errors ", "Memory ")
 _OPTION = re.compile(r"(?<= -i )\d{1,3}(?=`)")
 """The last word of a command, which takes the numbers of components, separated by commas."""
@@ -35,8 +32,8 @@ _NUMBERED = re.compile(r"(.+) (\d{1,3})")
 class Incident:
     """A root cause with the faults that follow from it; `roots` is empty once the root has ended.
 
-    `heads` are the faults whose alerts tell of the incident: its roots, or the gravest fault where
-    the root has ended before anybody was told; empty where somebody was.
+    `heads` are the faults whose alerts tell of the incident: its roots, else the gravest of those
+    that stand alone; empty where there is none.
     `summary` says what is broken. `affects` names numbered components, pods and jobs; empty where
     none is known. `action` is the advice of the root. `since` is in seconds since the epoch.
     `silence` is set if all faults of the incident are silenced; else `severity` is the highest of
@@ -132,7 +129,7 @@ def _incident(faults: Sequence[Fault], words: _Words) -> Incident:
     return Incident(
         rule=first.rule,
         roots=roots,
-        heads=roots or (() if isinstance(first, Cause) and _was_alerted(first) else (worst,)),
+        heads=roots or _gravest(fault for fault in follows if fault.stands_alone),
         follows=follows,
         severity=worst.severity,
         since=first.since or worst.since,
@@ -143,9 +140,8 @@ def _incident(faults: Sequence[Fault], words: _Words) -> Incident:
     )
 
 
-def _was_alerted(root: Cause) -> bool:
-    """Tell whether a root that has ended was active for so long that its alert was sent."""
-    return root.ended is None or root.since is None or root.ended - root.since >= ALERTED_SECS
+def _gravest(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    return tuple(sorted(faults, key=lambda it: (severity_rank(it.severity), it.since))[:1])
 
 
 def _summary(

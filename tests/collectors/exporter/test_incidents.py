@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from exporter.collectors.exporter.incidents import incidents_of
 from exporter.model.summary import grouped_summary
 from exporter.model.verdict import Cause, Conclusions, Fault, Naming, Subject
@@ -57,6 +55,18 @@ def test_a_name_at_the_start_leaves_a_sentence() -> None:
     assert grouped_summary(hot, NAMINGS["gpu"], 8) == "2 of 8 GPUs: each is too hot"
 
 
+def test_what_is_said_of_one_in_passing_is_left_out_for_several() -> None:
+    """Which GPUs are nearest differs from port to port."""
+    ports = [Subject("network", "network", f"mlx5_{n}/1", f"mlx5_{n}/1") for n in range(4)]
+    asides = (", nearest to GPU 0,", ", nearest to GPUs 0, 1, 2, 3,", ", nearest to GPUs 4–7,", "")
+    down = [
+        (port, f"Port {port.hw_name}{aside} is down (down, polling)")
+        for port, aside in zip(ports, asides, strict=True)
+    ]
+    told = grouped_summary(down, Naming("ports"), 4)
+    assert told == "4 of 4 ports: each is down (down, polling)"
+
+
 def test_the_root_instructs_and_all_that_suffers_is_named() -> None:
     """The worst effect, its cause, GPUs, pods and jobs; what to do is what the root says."""
     port = replace(
@@ -81,19 +91,19 @@ def test_the_root_instructs_and_all_that_suffers_is_named() -> None:
     assert (ended.roots, ended.summary, ended.action) == ((), told.summary, "Reboot.")
 
 
-@pytest.mark.parametrize(("ended", "heads"), [(30.0, ["gpu_lost"]), (90.0, []), (None, [])])
-def test_what_follows_tells_of_a_root_that_was_too_short(
-    ended: float | None, heads: list[str]
-) -> None:
-    """A port that drops for seconds has no alert: what it leaves behind has; else it had one."""
-    short = Cause("pcie_link_down", PORT, "upstream_of", "down", 0.0, ended)
-    slow = fault("gpu_slow", subject=GPUS[5], severity="warning", causes=(short,))
-    lost = fault(subject=GPUS[5], causes=(short,))
+def test_what_stands_alone_tells_of_its_incident() -> None:
+    """The gravest, while no root is active: the alert of the root tells of it before and after."""
+    over = Cause("pcie_link_down", PORT, "upstream_of", "down", 0.0, 30.0)
+    slow = fault("gpu_slow", subject=GPUS[5], severity="warning", causes=(over,))
+    slow, lost = replace(slow, stands_alone=True), fault(subject=GPUS[5], causes=(over,))
     (told,) = incidents_of(_conclusions(slow, lost))
-    assert [head.rule for head in told.heads] == heads
+    assert told.heads == (slow,)
+    lost = replace(lost, stands_alone=True)
+    (told,) = incidents_of(_conclusions(slow, lost))
+    assert told.heads == (lost,)
     down = fault("pcie_link_down", subject=PORT, severity="warning")
-    (again,) = incidents_of(_conclusions(down, slow, lost))
-    assert [head.rule for head in again.heads] == ["pcie_link_down"]
+    (told,) = incidents_of(_conclusions(down, slow, lost))
+    assert told.heads == (down,)
 
 
 def test_what_others_chose_is_cleaned_and_bounded() -> None:

@@ -1,0 +1,56 @@
+"""Whether somebody is told of each incident: that an alert of one of its heads fires."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from exporter.collectors.everything import rule_book
+from exporter.collectors.exporter.incidents import Incident, incidents_of
+from exporter.model.verdict import Conclusions, Fault
+from tools.alerting.rules import wait_secs
+
+PATIENCE_SECS = 300.0
+"""An incident that goes on for so long has to be told."""
+
+
+@cache
+def _waits() -> Mapping[str, float]:
+    rules = {rule.id: rule for rule in rule_book().rules}
+    return {rule.id: wait_secs(rule, rules) for rule in rules.values()}
+
+
+def wait_of(name: str) -> float:
+    """Return for how many seconds the alert of a fault waits; the fault as `rule@component`."""
+    return _waits().get(name.partition("@")[0], 0.0)
+
+
+@dataclass(slots=True)
+class Alerted:
+    """Follows the incidents of one recording; times in seconds."""
+
+    _since: dict[str, float] = field(default_factory=dict)  # incidents above info, by root
+    _heads: dict[tuple[str, str], float] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
+
+    def look(self, now: float, conclusions: Conclusions) -> Iterator[str]:
+        """Take in one moment; yield the incidents that went on and had no alert."""
+        loud = {_root(it): it for it in incidents_of(conclusions) if it.severity != "info"}
+        heads = {(root, _written(head)) for root, it in loud.items() for head in it.heads}
+        self._heads = {each: self._heads.get(each, now) for each in heads}
+        self._since = {root: self._since.get(root, now) for root in loud}
+        self._told &= loud.keys()
+        for (root, head), since in self._heads.items():
+            if now - since >= wait_of(head):
+                self._told.add(root)
+        for root, since in self._since.items():
+            if now - since > PATIENCE_SECS and root not in self._told:
+                yield root
+
+
+def _root(incident: Incident) -> str:
+    fault = incident.faults[0].root
+    return f"{fault.rule}@{fault.subject.hw_id}"
+
+
+def _written(fault: Fault) -> str:
+    return f"{fault.rule}@{fault.subject.hw_id}"
