@@ -36,12 +36,11 @@ class Alerted:
         """Take in one moment; yield the incidents that went on and had no alert."""
         loud = {_root(it): it for it in incidents_of(conclusions) if it.severity != "info"}
         heads = {(root, _written(head)) for root, it in loud.items() for head in it.heads}
-        self._heads = {each: self._heads.get(each, now) for each in heads}
-        self._since = {root: self._since.get(root, now) for root in loud}
+        lasted = {**dict.fromkeys(heads, now), **self._heads}  # up to now, or to just before
+        self._told |= {root for (root, head), at in lasted.items() if now - at >= wait_of(head)}
         self._told &= loud.keys()
-        for (root, head), since in self._heads.items():
-            if now - since >= wait_of(head):
-                self._told.add(root)
+        self._heads = {each: lasted[each] for each in heads}
+        self._since = {root: self._since.get(root, now) for root in loud}
         for root, since in self._since.items():
             if now - since > PATIENCE_SECS and root not in self._told:
                 yield root
