@@ -258,13 +258,23 @@ class ReportBuilder:
             status=known.status,
             evidence=alert.evidence,
             causes=alert.causes,
-            stands_alone=_stands_alone(alert, view),
+            stands_alone=self._stands_alone(alert, view),
             affected=(
                 self._affected.with_parts(parts, view)
                 if parts
                 else self._affected.by(key, alert.active_since, view)
             ),
         )
+
+    def _stands_alone(self, alert: Alert, view: View) -> bool:
+        """Tell whether all causes have ended: the root without an alert, or before this showed."""
+        root = alert.causes[-1] if alert.causes else None
+        if root is None or root.since is None or None in (root.ended, alert.causes[0].ended):
+            return False
+        ended = root.ended or 0.0
+        shown = view.scene.wall_of(view.now if alert.shown_since is None else alert.shown_since)
+        active_secs = ended - root.since - self._rules[root.rule].for_secs
+        return active_secs < ALERTED_SECS or shown > ended
 
     def _tell_changes(self, faults: Mapping[Place, Fault], view: View) -> None:
         for place in faults.keys() & self._recent.keys():
@@ -312,15 +322,6 @@ class ReportBuilder:
             return tuple((self._subjects.of(key), STATUSES[rank]) for key, rank in rows)
 
         return self._all_statuses.made((self._names, ill, well), made)
-
-
-def _stands_alone(alert: Alert, view: View) -> bool:
-    """Tell whether all causes have ended, the root without an alert or before this was shown."""
-    root = alert.causes[-1] if alert.causes else None
-    if root is None or root.since is None or root.ended is None or alert.causes[0].ended is None:
-        return False
-    shown = view.scene.wall_of(view.now if alert.shown_since is None else alert.shown_since)
-    return root.ended - root.since < ALERTED_SECS or shown > root.ended
 
 
 def _parts_of(place: Place, alerts: Mapping[Place, Alert]) -> Moments:

@@ -481,13 +481,13 @@ def test_a_cause_is_kept_when_nothing_shows_the_relation_any_more(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("link_ends", "lost_from", "is_alone"),
-    [(30, 0, True), (90, 0, False), (90, 75, False), (90, 105, True)],
+    [(90, 0, True), (120, 0, False), (120, 75, False), (120, 135, True)],
 )
 def test_a_fault_stands_alone_if_its_root_has_told_nobody_of_it(
     tmp_path: Path, link_ends: int, lost_from: int, *, is_alone: bool
 ) -> None:
     """The root was active for seconds, or had ended before the fault was shown."""
-    text = rule("link", "gpu", "errors > 0") + explained(
+    text = rule("link", "gpu", "errors > 0", **{"for": "45s", "clear_for": "0s"}) + explained(
         "lost", "gpu", "not up", {"rule": "link", "via": "same"}, **{"for": f"{lost_from}s"}
     )
     judging = judge(tmp_path, text)
@@ -498,7 +498,8 @@ def test_a_fault_stands_alone_if_its_root_has_told_nobody_of_it(
     lost = fault(said, "lost")
     assert [(each.rule, each.ended) for each in lost.causes] == [("link", WALL + link_ends)]
     assert lost.stands_alone is is_alone
-    said = judging.evaluate(scene(240, gpu(up=False, errors=1.0)))
+    judging.evaluate(scene(240, gpu(up=False, errors=1.0)))
+    said = judging.evaluate(scene(285, gpu(up=False, errors=1.0)))
     assert fault(said, "lost").causes[0].ended is None
     assert not fault(said, "lost").stands_alone
 
