@@ -16,7 +16,7 @@ _CODE = re.compile(r"\w+ \d")
 _RELATING = re.compile(r"\b(?:of|on|in|for|below|between|with|at|to)\b|[^\w -]")
 """Text between a fact and the component that is more than the component's kind."""
 
-_ASIDE = re.compile(r", nearest to [^()]*?\d, (?=[a-z])")
+_ASIDE = re.compile(r", nearest to [^()]{0,80}?\d, (?=[a-z])")
 """What is said in passing of one component."""
 
 
