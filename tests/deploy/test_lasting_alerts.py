@@ -67,8 +67,17 @@ def test_a_restart_of_prometheus_ends_no_alert() -> None:
 
 @needs_promtool
 def test_only_a_root_that_notifies_flaps(tmp_path: Path) -> None:
-    """What is info, silenced or follows from another fault sends nothing when it flaps either."""
-    series: list[Series] = []
+    """What is info, silenced or follows from another fault sends nothing when it flaps either.
+
+    Nor what flaps while another alert tells of the component.
+    """
+    beside = 'node="n1",hw_type="npu",hw_id="2"'
+    series = [
+        always(f'hw_fault_active{{{beside},fault="npu_errors",severity="warning"}}', 1),
+        Series(f'hw_incident_info{{{beside},fault="npu_errors"}}', " ".join(["_ 1"] * 60)),
+        Series(f'hw_fault_active{{{beside},fault="npu_off",severity="warning"}}', "1 0 " * 60),
+        Series(f'hw_incident_info{{{beside},fault="npu_off"}}', "1 _ " * 60),
+    ]
     for name, severity, families in (
         ("root", "warning", ("hw_incident_info",)),
         ("info", "info", ("hw_incident_info",)),
