@@ -158,10 +158,12 @@ def _summary(
     worst = min(effects, key=lambda fault: severity_rank(fault.severity))
     root_rank = min((severity_rank(root.severity) for root in roots), default=len(SEVERITIES))
     alike = [(fault.subject, fault.summary) for fault in effects if fault.rule == worst.rule]
+    effect = worst.summary if len(alike) == 1 else words.together(alike)
+    if isinstance(first, Cause) and first.ended is not None:
+        return f"{effect}; it began with a fault that has ended: {within_sentence(cause)}"
     is_of_siblings = len(effects) < len(follows)
     if is_of_siblings or severity_rank(worst.severity) > root_rank:
         return f"{cause}, and {_things(len(effects))} from it"
-    effect = worst.summary if len(alike) == 1 else words.together(alike)
     return f"{effect}, because {within_sentence(cause)}"
 
 

@@ -87,8 +87,13 @@ def test_the_root_instructs_and_all_that_suffers_is_named() -> None:
     )
     assert told.affects == "GPU 5; pod ml/train-0; slurm/job_7"
     assert told.action == "Reseat it."
-    (ended,) = incidents_of(_conclusions(lost))
-    assert (ended.roots, ended.summary, ended.action) == ((), told.summary, "Reboot.")
+    over = replace(lost, causes=(replace(cause, ended=90.0),))
+    (ended,) = incidents_of(_conclusions(over))
+    assert (ended.roots, ended.action) == ((), "Reboot.")
+    assert ended.summary == (
+        "GPU 5 has fallen off the bus; it began with a fault that has ended:"
+        " the PCIe link below port 0000:60:01.0 went down"
+    )
 
 
 def test_what_stands_alone_tells_of_its_incident() -> None:
