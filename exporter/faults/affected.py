@@ -1,4 +1,4 @@
-"""Finds the workloads and processes that a fault affects: those that use the component."""
+"""Finds the workloads and processes that use a faulty component."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -43,7 +43,7 @@ class Affected:
         return self._found[key, since]
 
     def with_parts(self, parts: Moments, view: View) -> tuple[Subject, ...]:
-        """Return the parts that have the fault, each followed by what it affects."""
+        """Return the faulty parts, each followed by the workloads and processes using the part."""
         rows = ((self._subjects.of(key), *self.by(key, at, view)) for key, at in parts)
         return tuple(dict.fromkeys(it for row in rows for it in row))
 

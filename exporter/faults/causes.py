@@ -113,10 +113,11 @@ class CauseFinder:
             }
             active = {place for place, alert in places if alert.is_active}
             causes = []
+            now = view.scene.wall_of(view.now)  # as the times of faults are made
             for (_, alert), path in zip(places, found.paths, strict=True):
                 last = (places[path[-1].cause][1] if path else alert).causes
                 ended = takewhile(lambda cause: place_of(cause) not in active, last)
-                over = (replace(it, ended=it.ended or view.scene.wall) for it in ended)
+                over = (replace(it, ended=it.ended or now) for it in ended)
                 causes.append((*[named[step] for step in path], *over))
             return causes
 

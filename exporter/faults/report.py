@@ -193,7 +193,7 @@ class ReportBuilder:
         whole: Mapping[Place, Moments],
         view: View,
     ) -> dict[Place, Fault]:
-        """Make the faults that are shown, in their order; keep those that are as they were."""
+        """Make the faults to show, sorted; keep each earlier fault that has not changed."""
         given, order = decided
         before, self._made = self._made, {}
         rows = zip(chosen.items(), given.values(), all_stated, strict=True)
@@ -267,7 +267,7 @@ class ReportBuilder:
         )
 
     def _stands_alone(self, alert: Alert, view: View) -> bool:
-        """Tell whether all causes have ended: the root without an alert, or before this showed."""
+        """Tell whether all causes ended, the root without an alert or before the fault showed."""
         root = alert.causes[-1] if alert.causes else None
         if root is None or root.since is None or None in (root.ended, alert.causes[0].ended):
             return False

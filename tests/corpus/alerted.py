@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from exporter.collectors.everything import rule_book
-from exporter.collectors.exporter.incidents import Incident, incidents_of
-from exporter.model.verdict import Conclusions, Fault
+from exporter.collectors.exporter.incidents import incidents_of
+from exporter.model.verdict import Cause, Conclusions, Fault
 from tools.alerting.rules import wait_secs
 
 PATIENCE_SECS = 300.0
@@ -24,6 +24,11 @@ def wait_of(name: str) -> float:
     return _waits().get(name.partition("@")[0], 0.0)
 
 
+def written(row: Fault | Cause) -> str:
+    """Return a fault or cause as `rule@component`."""
+    return f"{row.rule}@{row.subject.hw_id}"
+
+
 @dataclass(slots=True)
 class Alerted:
     """Follows the incidents of one recording; times in seconds."""
@@ -34,8 +39,12 @@ class Alerted:
 
     def look(self, now: float, conclusions: Conclusions) -> Iterator[str]:
         """Take in one moment; yield the incidents that went on and had no alert."""
-        loud = {_root(it): it for it in incidents_of(conclusions) if it.severity != "info"}
-        heads = {(root, _written(head)) for root, it in loud.items() for head in it.heads}
+        loud = {
+            written(it.faults[0].root): it
+            for it in incidents_of(conclusions)
+            if it.severity != "info"
+        }
+        heads = {(root, written(head)) for root, it in loud.items() for head in it.heads}
         lasted = {**dict.fromkeys(heads, now), **self._heads}  # up to now, or to just before
         self._told |= {root for (root, head), at in lasted.items() if now - at >= wait_of(head)}
         self._told &= loud.keys()
@@ -44,12 +53,3 @@ class Alerted:
         for root, since in self._since.items():
             if now - since > PATIENCE_SECS and root not in self._told:
                 yield root
-
-
-def _root(incident: Incident) -> str:
-    fault = incident.faults[0].root
-    return f"{fault.rule}@{fault.subject.hw_id}"
-
-
-def _written(fault: Fault) -> str:
-    return f"{fault.rule}@{fault.subject.hw_id}"

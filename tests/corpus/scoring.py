@@ -10,8 +10,8 @@ from exporter.commands.rules import changes_as_json, concluded
 from exporter.faults.entities.graph import SIBLINGS
 from exporter.faults.replay.snapshots import START_WALL
 from exporter.faults.rules.loader import RuleBook
-from exporter.model.verdict import SEVERITIES, Conclusions, Fault
-from tests.corpus.alerted import Alerted, wait_of
+from exporter.model.verdict import SEVERITIES, Conclusions
+from tests.corpus.alerted import Alerted, wait_of, written
 from tests.corpus.cases import Case, Tree
 from tests.corpus.invariants import Watch
 
@@ -188,7 +188,7 @@ def judged(case: Case, book: RuleBook) -> Result:
                     parent = fault.causes[0]
                     name = f"{parent.rule}@{parent.subject.hw_id}"
                     is_first = parent.subject.kind == fault.subject.kind  # of them, told earlier
-                    siblings.setdefault(name, {name} if is_first else set()).add(_written(fault))
+                    siblings.setdefault(name, {name} if is_first else set()).add(written(fault))
             yield snapshot.taken_at - START_WALL, conclusions
 
     said = _result(case, [json.loads(line) for line in changes_as_json(moments())], siblings)
@@ -258,15 +258,15 @@ class _Shown:
 
 def _contradictions(conclusions: Conclusions) -> Iterator[str]:
     """Yield what of one moment's faults, roots, statuses and verdict does not go together."""
-    active = {_written(fault): fault for fault in conclusions.active}
+    active = {written(fault): fault for fault in conclusions.active}
     statuses = {subject.key: status for subject, status in conclusions.statuses}
     is_critical = any(fault.severity == "critical" for fault in active.values())
     if conclusions.is_healthy is is_critical:
         yield f"healthy is {conclusions.is_healthy}"
     for name, fault in active.items():
-        root = active.get(_root(fault))
+        root = active.get(written(fault.root))
         if root and SEVERITIES.index(root.severity) > SEVERITIES.index(fault.severity):
-            yield f"{_root(fault)} is {root.severity}, {name} that follows is {fault.severity}"
+            yield f"{written(root)} is {root.severity}, {name} that follows is {fault.severity}"
         status = statuses[fault.subject.key]
         if fault.severity == "critical" and status not in ("failed", "predicted_failure"):
             yield f"{name} is critical, but its component is {status}"
@@ -274,17 +274,6 @@ def _contradictions(conclusions: Conclusions) -> Iterator[str]:
 
 def _name(fault: Tree) -> str:
     return f"{fault['rule']}@{fault['component']['hw_id']}"
-
-
-def _written(fault: Fault) -> str:
-    return f"{fault.rule}@{fault.subject.hw_id}"
-
-
-def _root(fault: Fault) -> str:
-    if not fault.causes:
-        return _written(fault)
-    root = fault.causes[-1]
-    return f"{root.rule}@{root.subject.hw_id}"
 
 
 def fits(label: str, written: str) -> bool:
