@@ -51,6 +51,8 @@ class KeptAnswers:
     def __init__(self) -> None:
         self._kept: dict[str, RuleAnswer] = {}
         self._read: tuple[object, object] = (None, None)  # events and graph of the last evaluation
+        self._known: object = None  # the components with an alert, at the last evaluation
+        self._timed: dict[str, float] = {}  # rules whose answers time alone changes, and from when
         self._noted: LastMade[tuple[RulesByKey, RulesByKey]] = LastMade()
 
     def due(
@@ -58,12 +60,17 @@ class KeptAnswers:
     ) -> Iterator[tuple[Rule, Sequence[Entity] | None]]:
         """Yield the rules to evaluate now, each with the components to evaluate; None for all.
 
-        Of all other rules the last answer holds. `known` are by rule the components with an alert.
+        Of all other rules the last answer holds. `known` are by rule the components with an alert:
+        the same object as the last time only if no alert has begun, changed or ended since.
         """
         events, graph = self._read
         self._read = (view.events_mark, view.graph)
         other_events, other_graph = events != view.events_mark, graph is not view.graph
         now, changed, new = view.now, view.components.rules, view.components.new
+        if known is self._known and not other_events and not other_graph:
+            timed = self._timed
+            rules = [it for it in rules if it.id in changed or timed.get(it.id, now) < now]
+        self._known = known
         for rule in rules:
             kept = self._kept.get(rule.id)
             if (
@@ -84,6 +91,9 @@ class KeptAnswers:
             new, order = {entity.key for entity in of}, view.by_kind.get(rule.entity, ())
             answer = self._kept[rule.id].joined(answer, new, order)
         self._kept[rule.id] = answer
+        self._timed.pop(rule.id, None)
+        if answer.until != math.inf:
+            self._timed[rule.id] = answer.until
 
     def forget(self, rule: Rule) -> None:
         """Forget the answer of a rule that failed."""

@@ -86,8 +86,8 @@ class RuleEngine:
         self._evaluator.take(book, subjects)
         if book.of_events != self._of_events:
             self._of_events = book.of_events
-            it = self._evaluator
-            it.alerts = dict(self._judged_anew(it.observer.events.clear(), it.alerts))
+            events, store = self._evaluator.observer.events, self._evaluator.store
+            store.alerts = dict(self._judged_anew(events.clear(), store.alerts))
 
     def conclude(self, snapshot: Snapshot) -> Conclusions:
         """Return the conclusions from this snapshot and those before."""
@@ -147,9 +147,9 @@ class RuleEngine:
         if mark == self._last_mark:
             return None
         self._last_mark = mark
-        it = self._evaluator
-        booted_at = it.observer.booted_at
-        return to_text(SavedFaults(self._boot_id, kept, events, it.ended, it.cleared, booted_at))
+        store, booted_at = self._evaluator.store, self._evaluator.observer.booted_at
+        saved = SavedFaults(self._boot_id, kept, events, store.ended, store.cleared, booted_at)
+        return to_text(saved)
 
 
 def builds_for(rules: Iterable[Rule], subjects: Subjects) -> list[Build]:

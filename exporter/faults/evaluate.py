@@ -5,14 +5,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
-from itertools import takewhile
 from types import MappingProxyType
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
+from exporter.faults.alert_store import AlertStore
 from exporter.faults.answers import NONE_KNOWN, KeptAnswers, RuleAnswer
 from exporter.faults.conditions import clears, gated, holds_after
 from exporter.faults.entities.graph import AliasIndex
-from exporter.faults.events.query import MAX_WINDOW_SECS
 from exporter.faults.evidence import describe, first_moment, related_of
 from exporter.faults.expr.compile import EvalContext
 from exporter.faults.observation import Observer, View
@@ -25,11 +24,6 @@ from exporter.faults.values import Entity, Scene
 from exporter.model.verdict import Conclusions, Key, dated
 from exporter.record import dataclass
 
-MAX_ALERTS = 5_000
-MAX_CLEARED = 500
-MAX_OF_ONE_RULE = 200
-"""The most components with alerts of one rule: a flood must not cost the other rules."""
-
 log = logging.getLogger("exporter.faults")
 
 
@@ -38,7 +32,7 @@ class _Round:
     """The state of one evaluation."""
 
     view: View
-    known: dict[str, set[Key]]  # by rule the components with an alert
+    known: Mapping[str, AbstractSet[Key]]  # by rule the components with an alert
     touched: dict[str, set[Key]] = field(default_factory=dict)  # those that were evaluated
 
 
@@ -67,9 +61,7 @@ class Evaluator:
         types = reversed([*traits.hw_types.items()])
         kind_of = {kind: kind for kind in traits.hw_types} | {of: kind for kind, of in types}
         self.observer = Observer(tuple(book.rules), subjects, AliasIndex(kind_of))
-        self.alerts: dict[AlertKey, Alert] = {}
-        self.ended: dict[AlertKey, float] = {}
-        self.cleared: dict[AlertKey, float] = {}
+        self.store = AlertStore()
         self._report = ReportBuilder(
             self._rules, traits, dict(book.skipped), subjects.counted_elsewhere
         )
@@ -82,8 +74,7 @@ class Evaluator:
         self._rules = {rule.id: rule for rule in book.rules}
         self._traits = subjects.traits
         self._answers = KeptAnswers()
-        self.alerts = self._of_these_rules(self.alerts)
-        self.ended = {key: at for key, at in self.ended.items() if key.rule in self._rules}
+        self.store.keep_only(self._rules)
         self._broken.clear()
         self.observer.learn(tuple(book.rules), subjects)
         self._report.take(self._rules, dict(book.skipped))
@@ -94,35 +85,39 @@ class Evaluator:
         before = self.observer.now
         view = self.observer.observe(scene)
         if view.now - before > self._longest_pause_secs:
-            for alert in self.alerts.values():
+            for alert in self.store.alerts.values():
                 alert.seen = alert.seen if alert.is_active else view.now
         for event in scene.events:
             self._report.count_event(event)
-        round_ = _Round(view, self._known())
-        rules = [rule for rule in self._rules.values() if rule.id not in self._broken]
-        for rule, changed in self._answers.due(view, rules, round_.known):
-            answer = self._evaluate_rule(rule, changed, round_)
-            if answer is not None:
-                self._answers.keep(rule, answer, changed, view)
-        for rule_id, alerts in self._answers.standing():
-            round_.touched.setdefault(rule_id, set()).update(alerts)
-            for alert in alerts.values():
-                alert.stand(view.now)
+        round_ = _Round(view, self.store.known())
+        self._evaluate_rules(round_)
         self._end_untouched(round_)
         self._confirm(round_)
         self._rule_seconds += self._stopwatch() - started
         self._report.rule_seconds = self._rule_seconds
-        return self._report.conclude(view, self.alerts, *self._answers.noted())
+        moved = self.store.settle()
+        alerts = self.store.alerts
+        return self._report.conclude(view, alerts, *self._answers.noted(), have_moved=moved)
+
+    def _evaluate_rules(self, round_: _Round) -> None:
+        """Evaluate the rules that may have another answer; the faults of all others stand."""
+        rules = [rule for rule in self._rules.values() if rule.id not in self._broken]
+        for rule, changed in self._answers.due(round_.view, rules, round_.known):
+            answer = self._evaluate_rule(rule, changed, round_)
+            if answer is not None:
+                self._answers.keep(rule, answer, changed, round_.view)
+        self.store.have_moved |= bool(round_.touched)
+        for rule_id, alerts in self._answers.standing():
+            round_.touched.setdefault(rule_id, set()).update(alerts)
+            for alert in alerts.values():
+                alert.stand(round_.view.now)
 
     def clear(self, rule: str, key: Key | None, now: float) -> None:
         """End the faults of this rule, of one component or of all, until new evidence comes."""
-        for of in [of for of in self.alerts if of.rule == rule and key in (None, of.key)]:
-            alert = self.alerts[of]
-            if alert.is_active:
-                self.cleared[of] = alert.seen = now
-                self._end(of, alert, Change.CLEARED)
-        latest = sorted(self.cleared.items(), key=lambda row: row[1])[-MAX_CLEARED:]
-        self.cleared = {of: at for of, at in latest if at > now - MAX_WINDOW_SECS}
+        for of, alert in [*self.store.alerts.items()]:
+            if of.rule == rule and key in (None, of.key) and alert.is_active:
+                self._report.end(*of, Change.CLEARED)
+                self.store.clear(of, now)
 
     def recall(
         self,
@@ -131,35 +126,23 @@ class Evaluator:
         cleared: Mapping[AlertKey, float] | None = None,
     ) -> None:
         """Take over faults that were active, ended or cleared before a restart."""
-        self.cleared |= cleared or {}
-        self.alerts |= self._of_these_rules(alerts)
-        self.ended |= {key: at for key, at in (ended or {}).items() if key.rule in self._rules}
-
-    def _of_these_rules(self, alerts: Mapping[AlertKey, Alert]) -> dict[AlertKey, Alert]:
-        """Return the alerts whose rules are there; forget causes of rules that are not."""
-        found = {key: alert for key, alert in alerts.items() if key.rule in self._rules}
-        for alert in found.values():
-            alert.causes = tuple(takewhile(lambda cause: cause.rule in self._rules, alert.causes))
-        return found
+        self.store.alerts |= alerts
+        self.store.ended |= ended or {}
+        self.store.cleared |= cleared or {}
+        self.store.keep_only(self._rules)
 
     def kept(self) -> dict[AlertKey, Alert]:
         """Return the active faults to save: from events, or from a comparison with the past."""
         return {
             key: alert
-            for key, alert in self.alerts.items()
+            for key, alert in self.store.alerts.items()
             if alert.is_active
             and (self._rules[key.rule].is_from_events or self._rules[key.rule].compares_with_past)
         }
 
-    def _known(self) -> dict[str, set[Key]]:
-        known: dict[str, set[Key]] = {}
-        for key in self.alerts:
-            known.setdefault(key.rule, set()).add(key.key)
-        return known
-
     def _confirm(self, round_: _Round) -> None:
         """Begin the waiting faults whose consequence has begun."""
-        rows = self.alerts.items()
+        rows = self.store.alerts.items()
         while waits := [row for row in rows if row[1].is_waiting and not row[1].is_confirmed]:
             waiting, active = (
                 [standing_of(self._rules[rule], key, alert) for (rule, key), alert in found]
@@ -169,7 +152,7 @@ class Evaluator:
             if not causes:
                 return
             for cause in causes:  # whose own causes may be waiting as well
-                self.alerts[AlertKey(cause.rule.id, cause.key)].is_confirmed = True
+                self.store.alerts[AlertKey(cause.rule.id, cause.key)].is_confirmed = True
                 entity = round_.view.entities.get(cause.key)
                 self._evaluate_rule(cause.rule, [entity] if entity else [], round_)
 
@@ -208,7 +191,7 @@ class Evaluator:
         words = self._traits.related.get(rule.entity, {})
         kinds = {word: words[word] for word in rule.related}  # empty for most rules
         can_be_silent = rule.can_be_silent and rule.entity not in self._traits.ending
-        has_pasts = bool(self.cleared or (rule.clear is not None and self.ended))
+        has_pasts = bool(self.store.cleared or (rule.clear is not None and self.store.ended))
         holds = rule.when.evaluate
         for entity in candidates:
             ctx.entity = entity
@@ -246,20 +229,20 @@ class Evaluator:
     ) -> bool:
         """Evaluate one rule for the entity of the context; tell whether a fault goes on."""
         key = AlertKey(rule.id, ctx.entity.key)
-        alert = self.alerts.get(key)
-        ctx.after = self.cleared.get(key, -math.inf)
+        alert = self.store.alerts.get(key)
+        ctx.after = self.store.cleared.get(key, -math.inf)
         if rule.clear is not None:
-            ctx.after = max(ctx.after, self.ended.get(key, -math.inf))
+            ctx.after = max(ctx.after, self.store.ended.get(key, -math.inf))
         if alert is None and rule.until:  # what was repaired does not begin anew by what was before
             ctx.after = max(ctx.after, round_.view.repaired_at(ctx.entity, rule.until))
         holds = gated(rule, ctx, is_known=alert is not None)
         if alert is None:
-            if not holds or self._is_full(key, round_):
+            if not holds or self.store.is_full(rule.id):
                 if holds is None:
                     answer.unknown.append(key.key)
                 return False
-            onset = first_moment(rule, ctx, round_.view, after=self.ended.get(key, -math.inf))
-            alert = self.alerts[key] = Alert(onset, round_.view.now)
+            onset = first_moment(rule, ctx, round_.view, after=self.store.ended.get(key, -math.inf))
+            alert = self.store.add(key, Alert(onset, round_.view.now))
         round_.touched.setdefault(rule.id, set()).add(key.key)
         clear = self._take_verdict(rule, alert, ctx, round_.view, holds=holds)
         if holds is None and (clear is None or not alert.is_active):
@@ -285,44 +268,32 @@ class Evaluator:
         if alert.is_active and holds:
             describe(rule, alert, ctx, view)
         if change in (Change.CLEARED, Change.UNJUDGED):
-            self._end(AlertKey(rule.id, ctx.entity.key), alert, change)
+            self._end(AlertKey(rule.id, ctx.entity.key), change)
         elif alert.state is AlertState.INACTIVE:
-            del self.alerts[AlertKey(rule.id, ctx.entity.key)]
+            del self.store.alerts[AlertKey(rule.id, ctx.entity.key)]
         return clear
 
-    def _is_full(self, key: AlertKey, round_: _Round) -> bool:
-        """Whether the limit of alerts, of this rule or of all, is reached."""
-        known = round_.known.setdefault(key.rule, set())
-        if len(known) >= MAX_OF_ONE_RULE or len(self.alerts) >= MAX_ALERTS:
-            return True
-        known.add(key.key)
-        return False
-
-    def _end(self, key: AlertKey, alert: Alert, change: Change) -> None:
-        """Delete an alert but keep its end: events before it are no evidence any more."""
-        self._report.end(key.rule, key.key, change)
-        del self.alerts[key]
-        self.ended.pop(key, None)
-        self.ended[key] = alert.seen
-        if len(self.ended) > MAX_ALERTS:
-            del self.ended[next(iter(self.ended))]
+    def _end(self, key: AlertKey, change: Change) -> None:
+        self._report.end(*key, change)
+        self.store.end(key)
 
     def _end_untouched(self, round_: _Round) -> None:
         """End alerts of components that are gone; evaluate the others without fresh fields."""
         view = round_.view
         touched = round_.touched
-        for key in [key for key in self.alerts if key.key not in touched.get(key.rule, ())]:
-            alert = self.alerts[key]
+        for key in [key for key in self.store.alerts if key.key not in touched.get(key.rule, ())]:
+            self.store.have_moved = True
+            alert = self.store.alerts[key]
             if not alert.is_active:
-                del self.alerts[key]
+                del self.store.alerts[key]
             elif self._is_gone(key, view):
-                self._end(key, alert, Change.CLEARED)
+                self._end(key, Change.CLEARED)
             else:
                 rule = self._rules[key.rule]
                 names = self.observer.aliases.addresses_of(key.key)
                 gone = Entity(key.key, key.key[1], addresses=names, is_fresh=False)
                 ctx = EvalContext(view.now, self.observer.history, view, gone, {})
-                ctx.after = self.cleared.get(key, -math.inf)
+                ctx.after = self.store.cleared.get(key, -math.inf)
                 holds = None if rule.id in self._broken else gated(rule, ctx, is_known=True)
                 self._take_verdict(rule, alert, ctx, view, holds=holds)
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
@@ -10,6 +11,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from exporter.faults.entities.node import NODE
+from exporter.faults.last_made import LastMade
 from exporter.faults.values import Entity, Fields, FieldType, Names, Type, Value
 from exporter.model.snapshot import Snapshot
 from exporter.model.transition import BEGAN, ENDED, KEPT_SECS, SEVERITY, Transition
@@ -99,11 +101,14 @@ class FaultHistory:
             else:
                 self._open[row.place] = row
         self._doubted = set(self._open)
+        self._seen: tuple[Fault, ...] = ()  # of the last conclusions, without their times
         self._began_at: float | None = None
         self._is_dirty = False
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._repeated: set[tuple[str, str, str]] = set()
         self._repeats = RepeatCounts()
+        self._with_times: LastMade[tuple[Fault, ...]] = LastMade()
+        self._same_between = (math.inf, -math.inf)  # times at which `rows` are the same
         self._count()
 
     def take(
@@ -120,6 +125,10 @@ class FaultHistory:
         """
         if self._began_at is None:
             self._began_at = now
+        self._choose(wall)
+        if conclusions.faults is self._seen and not self._doubted:
+            return self._with_rows(conclusions)
+        self._seen = conclusions.faults
         active = {_place_of(it): it for it in conclusions.faults if it.is_active}
         new = [
             self._changed(place, it, wall)
@@ -132,13 +141,18 @@ class FaultHistory:
             if up_secs >= return_secs or place not in self._doubted:
                 before = self._open.pop(place)
                 new.append(before._replace(at=wall, change=ENDED))
-        self._doubted -= active.keys()
+        self._doubted &= self._open.keys() - active.keys()
         if new:
             self._keep([*self._stored, *new])
-        self._choose(wall)
-        if active.keys().isdisjoint(self._repeated):
-            return replace(conclusions, history=self.rows)
-        faults = tuple(self._with_times(it) if it.is_active else it for it in conclusions.faults)
+            self._choose(wall)
+        return self._with_rows(conclusions)
+
+    def _with_rows(self, conclusions: Conclusions) -> Conclusions:
+        """Return the conclusions with the history, and each active fault with its `times`."""
+        known = conclusions.faults
+        faults = self._with_times.made(
+            (known, self.rows), lambda: tuple([self._counted(it) for it in known])
+        )
         return replace(conclusions, faults=faults, history=self.rows)
 
     def _changed(self, place: tuple[str, str, str], fault: Fault, wall: float) -> Transition:
@@ -161,10 +175,20 @@ class FaultHistory:
             if left[row.place] <= MAX_OF_ONE_FAULT:
                 kept.append(row)
         self._stored = tuple(reversed(kept[:MAX_ROWS]))
+        self._same_between = (math.inf, -math.inf)
         self._is_dirty = True
 
     def _choose(self, wall: float) -> None:
+        """Choose the rows at most 14 days from this time since the epoch."""
+        since, until = self._same_between
+        if since < wall < until:
+            return
         rows = tuple([row for row in self._stored if abs(wall - row.at) <= KEPT_SECS])
+        ends = [row.at + secs for row in self._stored for secs in (-KEPT_SECS, KEPT_SECS)]
+        self._same_between = (
+            max((at for at in ends if at <= wall), default=-math.inf),
+            min((at for at in ends if at >= wall), default=math.inf),
+        )
         if rows != self.rows:
             self.rows = rows
             self._count()
@@ -181,9 +205,10 @@ class FaultHistory:
         if counts != self._repeats.counts:
             self._repeats = RepeatCounts(counts)
 
-    def _with_times(self, fault: Fault) -> Fault:
-        place = _place_of(fault)
-        return replace(fault, times=self._counts[place]) if place in self._repeated else fault
+    def _counted(self, fault: Fault) -> Fault:
+        if not fault.is_active or (place := _place_of(fault)) not in self._repeated:
+            return fault
+        return replace(fault, times=self._counts[place])
 
     def repeats(self, wall: float) -> RepeatCounts:
         """Return which faults began how often by this time since the epoch."""

@@ -69,6 +69,9 @@ class ReportBuilder:
         self._silent: LastMade[Mapping[Subject, tuple[str, ...]]] = LastMade()
         self._all_statuses: LastMade[tuple[tuple[Subject, str], ...]] = LastMade()
         self._causes = CauseFinder(traits, self._subjects)
+        self._last: dict[Place, Fault] = {}  # the active faults of the last conclusions
+        self._blocked = 0  # these faults, and what they affect
+        self._all: LastMade[tuple[Fault, ...]] = LastMade()
         self._at = 0.0  # the time of the last conclusions
         self._kinds_seen = {"process", "workload"}
         self.rule_seconds = 0.0  # untested: it is set before each conclusion
@@ -80,6 +83,7 @@ class ReportBuilder:
         self._decided: LastMade[tuple[dict[Place, Instruction], list[Place]]] = LastMade()
         self._shown: LastMade[dict[Place, Fault]] = LastMade()
         self._made: dict[Place, tuple[tuple[object, ...], Fault]] = {}  # faults, with their inputs
+        self._judged: object = None  # names and graph of the last faults; None: they may change
         self._skipped = Counter(skipped)
         self._rules_of: dict[str, tuple[str, ...]] = {}
         for rule in rules.values():
@@ -107,24 +111,30 @@ class ReportBuilder:
         alerts: Mapping[AlertKey, Alert],
         unknown: RulesByKey,
         silent: RulesByKey,
+        *,
+        have_moved: bool = True,
     ) -> Conclusions:
-        """Return the conclusions of one evaluation."""
+        """Return the conclusions of one evaluation; the alerts may have moved since the last."""
         self._name_all(view)
-        chosen: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_active}
-        waiting: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_waiting}
-        faults = self._faults(chosen, waiting, view)
+        of = (self._names, view.graph, view.past_graph)
+        if have_moved or self._judged != of:
+            chosen: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_active}
+            waiting: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_waiting}
+            self._last = self._faults(chosen, waiting, view)
+            self._blocked = sum(1 + len(fault.affected) for fault in self._last.values())
+            self._judged = of if self._causes.is_settled else None
+        faults = self._last
         self._tell_changes(faults, view)
         self._at = view.scene.wall
-        shown = [*faults.values(), *(fault for fault, _ in self._recent.values())]
-        blocked = sum(1 + len(fault.affected) for fault in faults.values())
+        shown = [*faults.values(), *(fault for fault, _ in self._recent.values())][:MAX_FAULTS]
         return Conclusions(
-            faults=tuple(shown[:MAX_FAULTS]),
+            faults=self._all.made(shown, lambda: tuple(shown)),
             transitions=tuple((*key, count) for key, count in sorted(self._transitions.items())),
             events=tuple(sorted(self._events.items())),
             nodes=tuple(self._count_nodes(view)),
             edges=(
                 *((word, view.graph.count(word)) for word in LIVING_EDGES),
-                ("blocked_by", blocked),
+                ("blocked_by", self._blocked),
             ),
             graph=view.scene.edges,
             subjects=self._named,
@@ -276,7 +286,18 @@ class ReportBuilder:
         active_secs = ended - root.since - self._rules[root.rule].for_secs
         return active_secs < ALERTED_SECS or shown > ended
 
-    def _tell_changes(self, faults: Mapping[Place, Fault], view: View) -> None:
+    def _tell_changes(self, faults: dict[Place, Fault], view: View) -> None:
+        if faults is not self._reported:
+            self._compare(faults, view)
+            self._reported = faults
+        self._recent = {
+            place: (fault, ended)
+            for place, (fault, ended) in list(self._recent.items())[-MAX_RECENT:]
+            if view.now - ended < SHOWN_AFTER_SECS
+        }
+
+    def _compare(self, faults: Mapping[Place, Fault], view: View) -> None:
+        """Tell which faults are new since the last conclusions, and which have ended."""
         for place in faults.keys() & self._recent.keys():
             del self._recent[place]
         for place, fault in faults.items():
@@ -290,12 +311,6 @@ class ReportBuilder:
                 over = replace(fault, state=state, ended=view.scene.wall, evidence=evidence)
                 self._recent[place] = (over, view.now)
                 self._transition(over, state.value)
-        self._reported = dict(faults)
-        self._recent = {
-            place: (fault, ended)
-            for place, (fault, ended) in list(self._recent.items())[-MAX_RECENT:]
-            if view.now - ended < SHOWN_AFTER_SECS
-        }
 
     def _transition(self, fault: Fault, state: str) -> None:
         self._transitions[fault.rule, state] += 1

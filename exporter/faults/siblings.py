@@ -46,6 +46,7 @@ class Group:
             last_evidence=max(part.last_evidence for part in parts),
             described=first.described,
             evidence=first.evidence,
+            shown_since=now,
         )
 
 

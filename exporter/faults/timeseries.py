@@ -59,9 +59,15 @@ class Series:
 
     def _catch_up(self) -> None:
         """Make the steps of the moments at which the last value was still there."""
-        if self._last is not None:
-            for now in self._looks[self._taken :]:
-                self._add(now, self._last)
+        later = self._looks[self._taken :]
+        if later and self._last is not None:
+            cells, sums = self._cells, (self._risen, self._changes)
+            number = float(self._last) if not isinstance(self._last, str) else 0.0
+            for now in later:  # as by `_add`, at a fifth of its time
+                if now - cells[BEGAN - CELLS] < self._step_secs:
+                    cells[ENDED - CELLS] = now
+                else:
+                    self._begin_step(now, number, sums)
         self._taken = len(self._looks)
 
     def _add(self, now: float, value: float | bool | str) -> None:  # noqa: FBT001 - what was seen
@@ -84,10 +90,13 @@ class Series:
             cells[LAST_RISEN - CELLS] = self._risen
             cells[LAST_CHANGES - CELLS] = self._changes
             return
-        sums = (self._risen, self._changes)
-        cells.extend((now, now, number, *sums, *sums))
-        if len(cells) > CELLS * (BUCKETS + 2):
+        self._begin_step(now, number, (self._risen, self._changes))
+
+    def _begin_step(self, now: float, number: float, sums: tuple[float, int]) -> None:
+        cells = self._cells
+        if len(cells) == CELLS * (BUCKETS + 2):
             del cells[:CELLS]
+        cells.extend((now, now, number, *sums, *sums))
 
     def forget(self) -> None:
         """Begin anew."""

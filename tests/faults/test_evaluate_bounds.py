@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from exporter.faults.alert_state import Alert, AlertKey, AlertState
-from exporter.faults.evaluate import MAX_ALERTS
+from exporter.faults.alert_store import MAX_ALERTS
 from tests.faults.scenes import (
     WALL,
     active,
@@ -37,7 +37,7 @@ def test_only_faults_from_events_are_kept(tmp_path: Path) -> None:
     """What is measured is found again."""
     judging = judge(tmp_path, HOT + LOST)
     judging.evaluate(scene(100, gpu(heat=90.0, up=False), events=[xid(79, 99.0)]))
-    assert [each.rule for each in judging.alerts] == ["hot", "lost"]
+    assert [each.rule for each in judging.store.alerts] == ["hot", "lost"]
     assert [each.rule for each in judging.kept()] == ["lost"]
 
 
@@ -45,7 +45,7 @@ def test_faults_of_rules_that_are_gone_are_not_taken_over(tmp_path: Path) -> Non
     """Nothing would ever end them."""
     judging = judge(tmp_path, HOT)
     judging.recall({key(0): held(), key(0, "gone"): held()}, {key(1): 5.0, key(1, "gone"): 5.0})
-    assert (list(judging.alerts), judging.ended) == ([key(0)], {key(1): 5.0})
+    assert (list(judging.store.alerts), judging.store.ended) == ([key(0)], {key(1): 5.0})
 
 
 def test_all_faults_together_have_a_bound(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_all_faults_together_have_a_bound(tmp_path: Path) -> None:
     cards = [gpu(number, errors=5.0, heat=90.0) for number in (7000, 7001)]
     judging.evaluate(scene(100, *cards))
     assert MAX_ALERTS == 5000
-    assert [each for each in judging.alerts if each.rule == "bad"] == [key(7000, "bad")]
+    assert [each for each in judging.store.alerts if each.rule == "bad"] == [key(7000, "bad")]
 
 
 def test_ends_are_remembered_up_to_a_bound(tmp_path: Path) -> None:
@@ -68,10 +68,10 @@ def test_ends_are_remembered_up_to_a_bound(tmp_path: Path) -> None:
         judging.evaluate(scene(now + 15, gpu(number, heat=20.0)))
 
     end(1, 100.0)
-    assert (len(judging.ended), judging.ended[key(1)]) == (MAX_ALERTS, 115.0)
+    assert (len(judging.store.ended), judging.store.ended[key(1)]) == (MAX_ALERTS, 115.0)
     end(9000, 200.0)
-    assert len(judging.ended) == MAX_ALERTS
-    assert (key(2) in judging.ended, key(1) in judging.ended) == (False, True)
+    assert len(judging.store.ended) == MAX_ALERTS
+    assert (key(2) in judging.store.ended, key(1) in judging.store.ended) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_what_waits_is_forgotten_with_its_component(tmp_path: Path) -> None:
     """Nothing is remembered of a process that ends before its fault is shown."""
     judging = judge(tmp_path, rule("slow", "process", "share < 5", **{"for": "60s"}))
     judging.evaluate(scene(0, thing("process", "7", share=1.0)))
-    assert len(judging.alerts) == 1
+    assert len(judging.store.alerts) == 1
     judging.evaluate(scene(15))
-    assert judging.alerts == {}
+    assert judging.store.alerts == {}
 
 
 def test_a_window_may_look_back_on_a_related_component(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_what_had_ended_before_the_restart_does_not_begin_again(tmp_path: Path) 
     before.evaluate(scene(100, gpu(up=False), events=[xid(79, 99.0)]))
     assert active(before.evaluate(scene(115, gpu(up=True)))) == []
     after = judge(tmp_path, LATE)
-    after.recall({}, before.ended)
+    after.recall({}, before.store.ended)
     after.observer.events.take(xid(79, 99.0))
     assert active(after.evaluate(scene(200, gpu(up=False)))) == []
     forgetful = judge(tmp_path, LATE)

@@ -97,7 +97,7 @@ def test_it_outlives_a_restart(tmp_path: Path) -> None:
     """The faults that are taken over know the fault of their parent."""
     before, after = judge(tmp_path), judge(tmp_path)
     see(before, 0, *range(8))
-    after.recall({key: before.alerts[key] for key in list(before.alerts)[:2]})
+    after.recall({key: before.store.alerts[key] for key in list(before.store.alerts)[:2]})
     assert roots(see(after, 30, 0, 1)) == [NODE]
 
 

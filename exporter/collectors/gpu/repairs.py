@@ -34,8 +34,8 @@ class GpuRepairs:
     _refused: set[str] = field(default_factory=set)  # GPUs that wanted a reset
     _asked_for: set[str] = field(default_factory=set)  # those of which the log said so (Xid 154)
     _unread: set[str] = field(default_factory=set)  # GPUs that the last look did not read
-    _down: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """When each NVLink was first and last seen down."""
+    _down: dict[str, tuple[float, float | None]] = field(default_factory=dict)
+    """When each NVLink was first seen down, and then up; None while it is down."""
     _switch_failed: float = -math.inf  # when a switch last reported a fatal error
     _numbered: dict[str, set[str]] = field(
         default_factory=lambda: {it: set() for it in OF_NUMBERED}
@@ -135,8 +135,8 @@ class GpuRepairs:
         """Find NVLinks that were down and are up for a minute.
 
         A link counts its recovery when it is up: then the fault goes on that explains it. What was
-        not read in between is as it was. The time is read only where a link was down: of a snapshot
-        whose time is not read, nothing is compared until a reading is another.
+        not read in between is as it was. The time is read only where a link went down or is up
+        again: of a snapshot whose time is not read, nothing is compared until a reading is another.
         """
         gpus = snapshot.reading(Gpus)
         for state in gpus.states if gpus else ():
@@ -145,15 +145,18 @@ class GpuRepairs:
                 continue
             for label, is_up in state.gpu.nvlink_up or ():
                 link = f"{pci}/{label}"
-                if is_up and link not in self._down:
-                    continue  # as nearly always
-                now = snapshot.taken_boottime
-                since, seen = self._down.get(link, (now, now))
+                known = self._down.get(link)
                 if not is_up:
-                    remember(self._down, link, (since, now))
-                elif now - seen >= TRAINED_SECS:
-                    del self._down[link]
-                    yield link
+                    since = snapshot.taken_boottime if known is None else known[0]
+                    remember(self._down, link, (since, None))
+                elif known is not None:
+                    since, up_since = known
+                    now = snapshot.taken_boottime
+                    if up_since is None:
+                        self._down[link] = (since, now)
+                    elif now - up_since >= TRAINED_SECS:
+                        del self._down[link]
+                        yield link
 
 
 def _has_started_anew(before: Gpu, now: Gpu) -> bool:

@@ -67,10 +67,11 @@ def waiting(known: KnownEntities) -> Iterator[Edge]:
 
 def _sleepers(known: KnownEntities) -> Iterator[tuple[Key, str]]:
     waiting_secs = known.values("process", "waiting_secs")
-    for process, secs in zip(known.by_kind.get("process", ()), waiting_secs, strict=True):
-        if secs:
+    pairs = zip(known.by_kind.get("process", ()), waiting_secs, strict=True)
+    for process, secs in [pair for pair in pairs if pair[1] != 0.0]:  # few of thousands
+        if secs is not None:
             yield process.key, f"found in uninterruptible sleep for {secs:.0f} s"
-        elif secs is None and known.events.matching(process.addresses, HUNG, known.now):
+        elif known.events.matching(process.addresses, HUNG, known.now):
             yield process.key, "the kernel reports that it hangs"
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
-from exporter.faults.entities.components import Components
+from exporter.faults.entities.components import NOTHING, Components
 from exporter.faults.timeseries import History
-from exporter.faults.values import Place, Value
+from exporter.faults.values import Entity, Place, Value
 from exporter.model.verdict import Key
 from exporter.record import dataclass
 
@@ -15,6 +15,18 @@ Window: TypeAlias = tuple[str, float]
 
 MAX_LOOKS = 32
 """After so many looks that found the same values, their samples are taken."""
+
+
+@dataclass(slots=True)
+class _Looks:
+    """The components of a kind, as a list that is another one if they are others; their keys.
+
+    `noted` has the times of looks since the last sample, by window.
+    """
+
+    group: list[Entity]
+    keys: list[Key]
+    noted: dict[Window, list[float]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -27,7 +39,7 @@ class Sampler:
 
     history: History
     _windows: dict[str, set[Window]] = field(default_factory=dict)
-    _looks: dict[str, tuple[list[Key], dict[Window, list[float]]]] = field(default_factory=dict)
+    _looks: dict[str, _Looks] = field(default_factory=dict)
 
     def track(self, kind: str, name: str, secs: float) -> None:
         """Keep samples of this field for so many seconds."""
@@ -40,19 +52,25 @@ class Sampler:
     def take(self, parts: Components, now: float) -> None:
         """Add what the components say at this boot time to their series."""
         for kind, windows in self._windows.items():
-            keys = [entity.key for entity in parts.by_kind.get(kind, ())]
-            known, looks = self._looks.get(kind, ([], {}))
-            if keys != known:
-                looks = {}
-                self._looks[kind] = (keys, looks)
+            looks = self._looks_at(kind, parts.by_kind.get(kind, NOTHING))
             columns = parts.columns(kind)
             for window in windows:
-                place, noted = (kind, window[0]), looks.get(window)
+                place, noted = (kind, window[0]), looks.noted.get(window)
                 if noted is None or len(noted) == MAX_LOOKS or place in parts.changed:
                     values = columns.get(window[0]) or ()
-                    looks[window] = self._sampled(keys, window, values, now)
+                    looks.noted[window] = self._sampled(looks.keys, window, values, now)
                 else:
                     noted.append(now)
+
+    def _looks_at(self, kind: str, group: list[Entity]) -> _Looks:
+        """Return the looks at the components of a kind; new ones when the keys are others."""
+        looks = self._looks.get(kind)
+        if looks is None or looks.group is not group:
+            keys = [entity.key for entity in group]
+            if looks is None or looks.keys != keys:
+                looks = self._looks[kind] = _Looks(group, keys)
+            looks.group = group
+        return looks
 
     def forget(self, key: Key) -> None:
         """Begin the series of a component anew."""
