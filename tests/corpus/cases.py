@@ -100,7 +100,7 @@ with lzma.open(BENCHMARK, "rt", encoding="utf-8") as benchmark:
 _NEW = sorted({path.name for path in folders()} - {case.batch for case in OF_BENCHMARK})
 CASES = (*OF_BENCHMARK, *(case for name in _NEW for case in readable(HERE / name)))
 BATCHES = _by_batch(CASES)
-JUDGED_EVERY = 16
+JUDGED_EVERY = 24
 """Of each batch the tests judge every so-and-so-many-th recording, `make bench-faults` all."""
 
 NOT_MENDED = frozenset(

@@ -41,7 +41,7 @@ class ClassScene:
 
     def recording(self) -> list[str]:
         """Return the lines of the recording: a minute of health first."""
-        first = {"base": self.base, "wait": 60}
+        first = {"base": self.base, "wait": 60, "every": 60}
         return [json.dumps(step) for step in (first, *self.steps)]
 
 
