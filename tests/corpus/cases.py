@@ -128,6 +128,7 @@ NOT_MENDED = frozenset(
         "2026-11-29-k",
         "2026-11-29-l",
         "2026-11-29-m",
+        "2026-11-29-n",
     }
 )
 """Batches of which not all misses are mended."""
