@@ -1,6 +1,6 @@
 """Finds the root cause of each fault, also if rules explain each other in cycles."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -67,18 +67,28 @@ def confirmed(
     """Return the waiting faults that explain an active fault which nothing else explains.
 
     A waiting alarm may be a flicker, but not once its consequence has been seen. A root that was
-    told long before is no consequence of it. A symptom that is a root itself explains nothing.
+    told long before is no consequence of it. A symptom that is a root itself explains nothing. Of
+    two that explain each other the first is the cause.
     """
     pending = _by_rule(waiting)
     known = _by_rule(it for it in active if not it.rule.symptom or it.shown_secs is None)
-    found: dict[Place, Standing] = {}
+    found: dict[Place, tuple[Standing, Standing]] = {}
     for effect in active if waiting else ():
         is_root = effect.shown_secs is not None and effect.shown_secs <= SAMPLING_SECS
         if is_root or not effect.was_shown:  # other faults have a cause, or were told long ago
             causes = list(_explaining(effect, pending, graph))
             if causes and not any(_explaining(effect, known, graph)):
-                found |= {(cause.rule.id, cause.key): cause for cause in causes}
-    return [cause for cause in found.values() if not any(_explaining(cause, known, graph))]
+                found |= {(cause.rule.id, cause.key): (cause, effect) for cause in causes}
+    return [
+        cause
+        for cause, effect in found.values()
+        if all(it is effect and _is_first(cause, it) for it in _explaining(cause, known, graph))
+    ]
+
+
+def _is_first(one: Standing, other: Standing) -> bool:
+    """Tell whether one fault is the cause of the other where each would explain the other."""
+    return one.rank[:3] < other.rank[:3]
 
 
 def _by_rule(standings: Iterable[Standing]) -> dict[str, list[Standing]]:
@@ -143,16 +153,53 @@ def find_causes(
     is_named = [bool(row) for row in choices]
     for index, row in enumerate(choices):
         found = row or plausible.causes(index)
-        choices[index] = [s for s in found if not _has_followed(s.cause, index, known)]
+        followed = {s.cause for s in found if _has_followed(s.cause, index, known)}
+        choices[index] = _without(followed, found, standings)
     steps: list[Step | None] = [row[0] if row else None for row in choices]
     for index in sorted(range(len(standings)), key=lambda place: standings[place].rank):
         circle = circle_from(index, steps)
         while circle:
-            strongest = min(circle, key=lambda it: (is_named[it], standings[it].rank))
-            choices[strongest] = [s for s in choices[strongest] if s.cause not in circle]
+            strongest = _strongest(circle, standings, is_named)
+            choices[strongest] = _without(circle, choices[strongest], standings)
             steps[strongest] = choices[strongest][0] if choices[strongest] else None
             circle = circle_from(index, steps)
     return steps
+
+
+def _without(
+    effects: Collection[int], choices: Sequence[Step], standings: Sequence[Standing]
+) -> list[Step]:
+    """Return the choices that are no effects.
+
+    Where an effect would explain the fault, a weak choice is one only if it is of the same rule.
+    """
+    left = [step for step in choices if step.cause not in effects]
+    better = {
+        standings[step.cause].rule.id
+        for step in choices
+        if step.cause in effects and not step.is_weak
+    }
+    if not better:
+        return left
+    return [s for s in left if not s.is_weak or standings[s.cause].rule.id in better]
+
+
+def _strongest(
+    circle: Collection[int], standings: Sequence[Standing], is_named: Sequence[bool]
+) -> int:
+    """Return the root of a circle: of the faults that begin together the gravest."""
+    first = min(circle, key=lambda it: (is_named[it], standings[it].rank))
+
+    def is_beside(place: int) -> bool:
+        one, other = standings[place], standings[first]
+        return one.onset - other.onset <= PRINT_ORDER_SECS and (is_named[place], one.rank[:2]) == (
+            is_named[first],
+            other.rank[:2],
+        )
+
+    return min(
+        filter(is_beside, circle), key=lambda it: (standings[it].gravity, standings[it].rank)
+    )
 
 
 def _has_followed(effect: int, cause: int, known: Sequence[Sequence[Step]]) -> bool:
@@ -197,7 +244,7 @@ def _choices(
         cause = standings[place]
         return (cause.rule.symptom, found[place].distance, cause.rank)
 
-    return [Step(place, found[place].via) for place in sorted(found, key=weight)]
+    return [Step(at, found[at].via, found[at].is_weak) for at in sorted(found, key=weight)]
 
 
 def _keep_roots(

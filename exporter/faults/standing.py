@@ -42,10 +42,11 @@ class Standing:
 
 
 class Step(NamedTuple):
-    """The index of the cause of a fault, and the relation between the two."""
+    """The index of the cause of a fault, the relation, and whether it is only plausible."""
 
     cause: int
     via: str
+    is_weak: bool = False
 
 
 def keep_steps(steps: list[Step | None], known: Sequence[Step | None]) -> None:

@@ -19,6 +19,7 @@ from exporter.collectors.ebpf.calls import CALLS
 from exporter.collectors.everything import EVERYTHING
 from exporter.collectors.gpu.nvml_probe import ecc, fabric, library, links, processes
 from exporter.collectors.gpu.words import REASON_BITS, RECOVERY_ACTIONS
+from exporter.collectors.network import infiniband
 from exporter.collectors.pcie import devices
 from exporter.collectors.workloads.processes import STATES
 from exporter.faults.replay.renamed import Renaming
@@ -63,6 +64,8 @@ WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
         "Gpus.states.*.gpu.throttle_active.*": frozenset(REASON_BITS),
         "Gpus.states.*.reason": _reasons("One GPU") | {*library.REASONS.values()},
         # drivers/infiniband/core/sysfs.c
+        "Infiniband.ports.*.errors.*": frozenset(infiniband.ERRORS),
+        "Infiniband.ports.*.events.*": frozenset(infiniband.EVENTS.values()),
         "Infiniband.ports.*.link_layer": _words("InfiniBand Ethernet"),
         "Infiniband.ports.*.phys_state": _words(
             "sleep polling disabled portconfigurationtraining linkup linkerrorrecovery phytest"
