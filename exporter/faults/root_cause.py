@@ -189,17 +189,14 @@ def _strongest(
 ) -> int:
     """Return the root of a circle: of the faults that begin together the gravest."""
     first = min(circle, key=lambda it: (is_named[it], standings[it].rank))
-
-    def is_beside(place: int) -> bool:
-        one, other = standings[place], standings[first]
-        return one.onset - other.onset <= PRINT_ORDER_SECS and (is_named[place], one.rank[:2]) == (
-            is_named[first],
-            other.rank[:2],
-        )
-
-    return min(
-        filter(is_beside, circle), key=lambda it: (standings[it].gravity, standings[it].rank)
-    )
+    latest = standings[first].onset + PRINT_ORDER_SECS
+    alike = (is_named[first], standings[first].rank[:2])
+    beside = [
+        it
+        for it in circle
+        if standings[it].onset <= latest and (is_named[it], standings[it].rank[:2]) == alike
+    ]
+    return min(beside, key=lambda it: (standings[it].gravity, standings[it].rank))
 
 
 def _has_followed(effect: int, cause: int, known: Sequence[Sequence[Step]]) -> bool:
