@@ -290,7 +290,8 @@ class Stage:
 
     async def _print(self, change: Change) -> None:
         for number, line in enumerate(change.log):
-            self._log.print(line, self.boottime, lost=change.lost if number == 1 else 0)
+            printed_at = self.boottime - (len(change.log) - number) / 1000  # one after the other
+            self._log.print(line, printed_at, lost=change.lost if number == 1 else 0)
         for text in change.traced:
             assert self._tracefs is not None
             self._tracefs.trace(text, self.boottime)
