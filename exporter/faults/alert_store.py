@@ -17,9 +17,10 @@ MAX_OF_ONE_RULE = 200
 
 @dataclass(slots=True)
 class AlertStore:
-    """Bounded; `ended` and `cleared` are boot times in seconds.
+    """The alerts by rule and component, at most MAX_ALERTS.
 
-    `have_moved` is set while an alert may differ from what the last conclusions say of it.
+    `ended` and `cleared` have the boot times in seconds at which alerts ended, or were cleared by
+    an operator. `have_moved` is set while an alert may differ from what the last conclusions say.
     """
 
     alerts: dict[AlertKey, Alert] = field(default_factory=dict)
