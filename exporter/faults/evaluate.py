@@ -7,8 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import field
 from types import MappingProxyType
 
-from exporter.faults.alert_state import Alert, AlertKey, AlertState, Change
-from exporter.faults.alert_store import AlertStore
+from exporter.faults.alert_state import Alert, AlertKey, AlertState, AlertStore, Change
 from exporter.faults.answers import NONE_KNOWN, KeptAnswers, RuleAnswer
 from exporter.faults.conditions import clears, gated, holds_after
 from exporter.faults.entities.graph import AliasIndex

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.faults.alert_state import Alert, AlertKey, AlertState
-from exporter.faults.alert_store import MAX_ALERTS
+from exporter.faults.alert_state import MAX_ALERTS, Alert, AlertKey, AlertState
 from tests.faults.scenes import (
     WALL,
     active,
