@@ -17,7 +17,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --only-bi
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# uv needs a fifth of pip's time; where there is no uv for the machine, pip installs
+# uv needs a quarter of pip's time; where there is no uv for the machine, pip installs
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV_PIP = $(BIN)/uv pip install --quiet --python $(BIN)/python
 INSTALL = install() { { [ -x $(BIN)/uv ] && $(UV_PIP) "$$@"; } || $(PIP) "$$@"; }; install

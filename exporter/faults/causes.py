@@ -38,7 +38,6 @@ class CauseFinder:
         self._traits, self._subjects = traits, subjects
         self._found: LastMade[_Found] = LastMade()
         self._causes: LastMade[list[tuple[Cause, ...]]] = LastMade()
-        self.is_settled = False  # whether the last search told no alert anything new
 
     def find(
         self,
@@ -59,11 +58,9 @@ class CauseFinder:
             if group.place not in active:
                 chosen[group.place] = self._parent(group, active, view.now)
         both = {**chosen, **waiting}
-        self.is_settled = True
         for alert, causes in zip(both.values(), self._named(found, both, view)):  # noqa: B905 - as many
-            shown_since = (alert.shown_since or view.now) if alert.is_active else None
-            if alert.causes != causes or alert.shown_since != shown_since:
-                alert.causes, alert.shown_since, self.is_settled = causes, shown_since, False
+            alert.causes = causes
+            alert.shown_since = (alert.shown_since or view.now) if alert.is_active else None
         return chosen
 
     def _find(

@@ -69,8 +69,7 @@ class ReportBuilder:
         self._silent: LastMade[Mapping[Subject, tuple[str, ...]]] = LastMade()
         self._all_statuses: LastMade[tuple[tuple[Subject, str], ...]] = LastMade()
         self._causes = CauseFinder(traits, self._subjects)
-        self._last: dict[Place, Fault] = {}  # the active faults of the last conclusions
-        self._blocked = 0  # these faults, and what they affect
+        self._blocked = 0  # the faults reported last, and what they affect
         self._all: LastMade[tuple[Fault, ...]] = LastMade()
         self._at = 0.0  # the time of the last conclusions
         self._kinds_seen = {"process", "workload"}
@@ -83,7 +82,7 @@ class ReportBuilder:
         self._decided: LastMade[tuple[dict[Place, Instruction], list[Place]]] = LastMade()
         self._shown: LastMade[dict[Place, Fault]] = LastMade()
         self._made: dict[Place, tuple[tuple[object, ...], Fault]] = {}  # faults, with their inputs
-        self._judged: object = None  # names and graph of the last faults; None: they may change
+        self._judged: object = None  # names and graph of the last faults
         self._skipped = Counter(skipped)
         self._rules_of: dict[str, tuple[str, ...]] = {}
         for rule in rules.values():
@@ -112,18 +111,17 @@ class ReportBuilder:
         unknown: RulesByKey,
         silent: RulesByKey,
         *,
-        have_moved: bool = True,
+        have_moved: bool,
     ) -> Conclusions:
-        """Return the conclusions of one evaluation; the alerts may have moved since the last."""
+        """Return the conclusions of one evaluation, in which alerts have moved or only gone on."""
         self._name_all(view)
-        of = (self._names, view.graph, view.past_graph)
+        faults, of = self._reported, (self._names, view.graph, view.past_graph)
         if have_moved or self._judged != of:
             chosen: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_active}
             waiting: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_waiting}
-            self._last = self._faults(chosen, waiting, view)
-            self._blocked = sum(1 + len(fault.affected) for fault in self._last.values())
-            self._judged = of if self._causes.is_settled else None
-        faults = self._last
+            faults = self._faults(chosen, waiting, view)
+            self._blocked = sum(1 + len(fault.affected) for fault in faults.values())
+            self._judged = of
         self._tell_changes(faults, view)
         self._at = view.scene.wall
         shown = [*faults.values(), *(fault for fault, _ in self._recent.values())][:MAX_FAULTS]

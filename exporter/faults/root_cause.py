@@ -159,7 +159,7 @@ def find_causes(
     for index in sorted(range(len(standings)), key=lambda place: standings[place].rank):
         circle = circle_from(index, steps)
         while circle:
-            strongest = _strongest(circle, standings, is_named)
+            strongest = min(circle, key=lambda it: (is_named[it], standings[it].rank))
             choices[strongest] = _without(circle, choices[strongest], standings)
             steps[strongest] = choices[strongest][0] if choices[strongest] else None
             circle = circle_from(index, steps)
@@ -182,21 +182,6 @@ def _without(
     if not better:
         return left
     return [s for s in left if not s.is_weak or standings[s.cause].rule.id in better]
-
-
-def _strongest(
-    circle: Collection[int], standings: Sequence[Standing], is_named: Sequence[bool]
-) -> int:
-    """Return the root of a circle: of the faults that begin together the gravest."""
-    first = min(circle, key=lambda it: (is_named[it], standings[it].rank))
-    latest = standings[first].onset + PRINT_ORDER_SECS
-    alike = (is_named[first], standings[first].rank[:2])
-    beside = [
-        it
-        for it in circle
-        if standings[it].onset <= latest and (is_named[it], standings[it].rank[:2]) == alike
-    ]
-    return min(beside, key=lambda it: (standings[it].gravity, standings[it].rank))
 
 
 def _has_followed(effect: int, cause: int, known: Sequence[Sequence[Step]]) -> bool:

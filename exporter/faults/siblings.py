@@ -46,7 +46,6 @@ class Group:
             last_evidence=max(part.last_evidence for part in parts),
             described=first.described,
             evidence=first.evidence,
-            shown_since=now,
         )
 
 

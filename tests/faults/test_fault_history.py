@@ -149,6 +149,17 @@ def test_it_is_bounded_in_rows_bytes_and_time(tmp_path: Path) -> None:
     assert {row.change for row in history.rows} == {"ended"}
 
 
+def test_a_row_leaves_after_fourteen_days_also_where_nothing_changes() -> None:
+    """Each at its time; if the clock is set back, it is there again."""
+    history = FaultHistory()
+    said(history, 0, HOT)
+    said(history, 50)
+    lasting = Conclusions(faults=(fault("node_full", NODE),))
+    looks = ((100, 3), (KEPT_SECS - 1, 3), (KEPT_SECS + 1, 2), (KEPT_SECS + 51, 1), (200, 3))
+    for at, left in looks:
+        assert len(history.take(lasting, WALL + at, at).history) == left
+
+
 def test_a_clock_that_is_wrong_for_a_moment_costs_nothing(tmp_path: Path) -> None:
     """Years ahead or behind, also over a restart: only transitions near the time are shown."""
     history = FaultHistory()

@@ -57,6 +57,14 @@ CIRCLE = (
     + explained("b", "gpu", "errors > 1", same("a"), layer="thermal")
     + explained("c", "gpu", "not up", same("b"), layer="bus")
 )
+PLAUSIBLE = explained(
+    "a",
+    "gpu",
+    "heat > 1",
+    same("b"),
+    {"rule": "b", "via": "node", "weak": True},
+    {"rule": "c", "via": "node", "weak": True, "optional": True},
+) + explained("b", "gpu", "not up", same("a"))
 THEN = "events(io_error, within=1h) > 0"
 SHORTLY_BEFORE = TOLD + explained("then", "gpu", THEN, same("told", within="60s"))
 SLOW_BY_HEAT = HOT + explained("slow", "gpu", "errors > 0", same("hot"))
@@ -513,6 +521,22 @@ def test_what_is_missing_explains_what_happens_on_its_node(tmp_path: Path) -> No
     judging.evaluate(scene(0, gpu(heat=90.0)))
     said = judging.evaluate(scene(15, thing("process", "7", share=1.0)))
     assert path(said, "slow") == [("hot", "u0", "node")]
+
+
+def test_what_is_plausible_does_not_explain_what_an_effect_would(tmp_path: Path) -> None:
+    """Spare blocks that are used up are no consequence of a fan that stands still."""
+    cards = (gpu(0, heat=90.0, up=False), gpu(1, up=True, errors=5.0))
+    judging = judge(tmp_path, PLAUSIBLE + rule("c", "gpu", "errors > 1"))
+    for secs in (0, 15):  # at the second look it is known what followed from what
+        said = judging.evaluate(scene(secs, *cards))
+        assert (path(said, "a"), path(said, "b")) == ([], [("a", "u0", "same")])
+
+
+def test_the_same_fault_elsewhere_may_explain_what_its_own_effect_would(tmp_path: Path) -> None:
+    """A port that reports the error of the device below it follows from that device."""
+    cards = (gpu(0, heat=90.0, up=False), gpu(1, up=False))
+    said = judge(tmp_path, PLAUSIBLE).evaluate(scene(0, *cards))
+    assert path(said, "a") == [("b", "u1", "node")]
 
 
 @pytest.mark.parametrize("more", ["weak", "explained", "follows"])

@@ -149,7 +149,7 @@ def test_what_may_be_forged_by_syslog_is_counted() -> None:
 
 
 TRIED_EVERY = 3
-"""Of the forgeries of a message each third is tried; with those of others each known line is."""
+"""Of the forgeries of a message every third is tried, of other messages other thirds."""
 
 
 @pytest.mark.slow
