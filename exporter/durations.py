@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from functools import lru_cache
 
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -10,6 +11,7 @@ MAX_MOMENT_CHARS = 40
 ALLOWED = "a number with ms, s, m, h or d, such as 90s or 10m"
 
 
+@lru_cache(maxsize=256)  # the rules have 1,700 durations, 70 different ones
 def parse_duration(text: str) -> float | None:
     """Parse a duration into seconds; None for another text."""
     match = _DURATION.fullmatch(text)
