@@ -155,7 +155,7 @@ def _side_by_side(port: int, effort: Effort, *, gzip: bool, beside: bool) -> Ite
         p99 = statistics.median(run.p99_ms for run in theirs)
         yield Figure(f"node_exporter p99, {how}", p99, "ms")
         ratio = _rate(ours) / _rate(theirs)
-        yield Figure(f"times node_exporter, {how}", ratio, "×", 20, at_least=True)
+        yield Figure(f"times node_exporter, {how}", ratio, "×", 50 if gzip else 30, at_least=True)
 
 
 def _rate(runs: list[Load]) -> float:
@@ -208,7 +208,7 @@ def processor(folder: Path, effort: Effort) -> Iterator[Figure]:
     yield Figure("processor time of a collection, 8 GPUs", collection * 1000, "ms")
     yield Figure("processor time of a scrape, gzip", scrape * 1000, "ms")
     share = (collection + scrape) / INTERVAL_SECS * 100
-    yield Figure("one core, 15 s interval, one scrape each", share, "%", 0.5)
+    yield Figure("one core, 15 s interval, one scrape each", share, "%", 0.2)
     ratio = costs[2 * CAPTURED_GPUS] / collection
     yield Figure("16 GPUs over 8, processor time of a collection", ratio, "×", 2.2)
 
@@ -254,7 +254,7 @@ def growth(folder: Path, effort: Effort) -> Iterator[Figure]:
         after = use(program.process.pid)
     what = f"{effort.collections} collections, {effort.scrapes} scrapes"
     grown = (after.own_bytes - before.own_bytes) / MIB
-    yield Figure(f"growth over {what}", grown, "MiB", 1)
+    yield Figure(f"growth over {what}", grown, "MiB", 0.5)
     yield Figure("more threads", after.threads - before.threads, budget=0)
     yield Figure("more processes", after.processes - before.processes, budget=0)
     yield Figure("more descriptors", after.descriptors - before.descriptors, budget=0)

@@ -298,7 +298,8 @@ def _in_place(
 def _in_time(cause: Standing, effect: Standing, explanation: Explanation) -> bool:
     """Whether the cause began before the effect, and was last seen within the window before it."""
     slack = PRINT_ORDER_SECS if cause.is_event and effect.is_event else SAMPLING_SECS
-    if cause.onset > effect.onset + max(slack, explanation.ahead_secs):
+    ahead_secs = -explanation.after_secs or max(slack, explanation.ahead_secs)
+    if cause.onset > effect.onset + ahead_secs:
         return False
     within = explanation.within_secs
     return within is None or cause.last_evidence >= effect.onset - within

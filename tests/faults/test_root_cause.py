@@ -69,6 +69,7 @@ THEN = "events(io_error, within=1h) > 0"
 SHORTLY_BEFORE = TOLD + explained("then", "gpu", THEN, same("told", within="60s"))
 SLOW_BY_HEAT = HOT + explained("slow", "gpu", "errors > 0", same("hot"))
 EARLY_SYMPTOM = explained("then", "gpu", THEN, same("told", ahead="60s")) + TOLD
+LATE_EFFECT = explained("then", "gpu", THEN, same("told", after="60s")) + TOLD
 
 
 WAYS: dict[str, tuple[str, list[Scene], dict[str, str]]] = {
@@ -160,6 +161,16 @@ WAYS: dict[str, tuple[str, list[Scene], dict[str, str]]] = {
         EARLY_SYMPTOM,
         [look(0, event("io_error", 0.0)), look(61, xid(48, 61.0))],
         {"then": ""},
+    ),
+    "what begins together with its cause is no effect within `after`": (
+        LATE_EFFECT,
+        [look(0, xid(48, 0.0)), look(59, event("io_error", 59.0))],
+        {"then": ""},
+    ),
+    "what begins later than `after` is an effect": (
+        LATE_EFFECT,
+        [look(0, xid(48, 0.0)), look(61, event("io_error", 61.0))],
+        {"then": "told"},
     ),
     "a threshold may be noticed half a minute late": (
         SLOW_BY_HEAT,

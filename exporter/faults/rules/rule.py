@@ -35,8 +35,9 @@ class Explanation:
 
     `within_secs` is how long before the effect the cause must have been seen, None for any time.
     `ahead_secs` is how much earlier than its cause the effect may begin: a symptom that shows
-    first. A weak explanation counts only where no other exists. An optional rule may be missing: it
-    belongs to a collector that may be off.
+    first. `after_secs` is how much later it must begin: what is lost at the same time was not lost
+    by the cause. A weak explanation counts only where no other exists. An optional rule may be
+    missing: it belongs to a collector that may be off.
     """
 
     rule: str
@@ -44,6 +45,7 @@ class Explanation:
     within_secs: float | None = None
     is_weak: bool = False
     ahead_secs: float = 0.0
+    after_secs: float = 0.0
     is_optional: bool = field(default=False, compare=False)
 
     @property

@@ -21,7 +21,7 @@ FIELD_OF = {"for": "for_secs", "clear_for": "clear_for_secs"}
 """The field of the rule for each key with another name."""
 
 CASE_KEYS = ("when", "summary", "advice")
-EXPLANATION_KEYS = {"rule", "via", "within", "weak", "ahead", "optional"}
+EXPLANATION_KEYS = {"rule", "via", "within", "weak", "ahead", "after", "optional"}
 MAX_FOR_SECS = 86_400.0
 MAX_WORD = 80
 
@@ -271,7 +271,7 @@ def _explanations(found: Any) -> tuple[Explanation, ...]:
 def _explanation(row: Any) -> Explanation:
     if not isinstance(row, Mapping) or not {"rule", "via"} <= row.keys() <= EXPLANATION_KEYS:
         raise WrongValue(
-            "must be a list of tables with rule, via and perhaps within, weak, ahead, optional"
+            "must be a list of tables with rule, via and perhaps within, weak, ahead, after, optional"
         )
     within = _secs(row["within"]) if "within" in row else None
     if row["via"] not in RELATIONS:
@@ -279,5 +279,7 @@ def _explanation(row: Any) -> Explanation:
         raise WrongValue(f"has via {str(row['via'])[:40]!r}, which is no relation; {hint}")
     is_weak = _truth(row.get("weak", False))
     ahead = _secs(row["ahead"]) if "ahead" in row else 0.0
+    after = _secs(row["after"]) if "after" in row else 0.0
     is_optional = _truth(row.get("optional", False))
-    return Explanation(_identifier(row["rule"]), row["via"], within, is_weak, ahead, is_optional)
+    rule = _identifier(row["rule"])
+    return Explanation(rule, row["via"], within, is_weak, ahead, after, is_optional)

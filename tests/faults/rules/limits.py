@@ -18,7 +18,8 @@ def limits(rule: Rule) -> str:
         f"for {rule.for_secs:g} clear_for {rule.clear_for_secs:g}",
         f"until {','.join(rule.until)}" if rule.until else "",
         *(
-            f"{cause.rule}/{cause.via}/{cause.within_secs}/{cause.ahead_secs:g}/{cause.is_weak}"
+            f"{cause.rule}/{cause.via}/{cause.within_secs}/{cause.ahead_secs - cause.after_secs:g}"
+            f"/{cause.is_weak}"
             for cause in rule.explained_by
         ),
     ]

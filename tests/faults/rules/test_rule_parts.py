@@ -124,7 +124,7 @@ def test_what_a_rule_says_is_taken(tmp_path: Path) -> None:
     found = only(
         tmp_path,
         f"{SOME} > 0",
-        explained_by=[cause, {"rule": "one", "via": "same"}],
+        explained_by=[cause, {"rule": "one", "via": "same", "after": "1m"}],
         until=["gpu_lost"],
         runbook="other",
         ends_by_time="nothing tells of its end",
@@ -133,7 +133,7 @@ def test_what_a_rule_says_is_taken(tmp_path: Path) -> None:
         action="look_closer",
     )
     far = Explanation("one", "node", 60.0, is_weak=True, ahead_secs=30.0)
-    near = Explanation("one", "same")
+    near = Explanation("one", "same", after_secs=60.0)
     assert found.explained_by == (far, near)
     assert found.near_causes_first == (near, far)
     assert (far.distance, near.distance) == ((True, 3), (False, 0))
