@@ -129,6 +129,7 @@ NOT_MENDED = frozenset(
         "2026-11-29-l",
         "2026-11-29-m",
         "2026-11-29-n",
+        "2026-11-30-a",
     }
 )
 """Batches of which not all misses are mended."""

@@ -271,7 +271,8 @@ def _explanations(found: Any) -> tuple[Explanation, ...]:
 def _explanation(row: Any) -> Explanation:
     if not isinstance(row, Mapping) or not {"rule", "via"} <= row.keys() <= EXPLANATION_KEYS:
         raise WrongValue(
-            "must be a list of tables with rule, via and perhaps within, weak, ahead, after, optional"
+            "must be a list of tables with rule, via, and perhaps "
+            "within, weak, ahead, after or optional"
         )
     within = _secs(row["within"]) if "within" in row else None
     if row["via"] not in RELATIONS:
