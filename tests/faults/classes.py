@@ -40,9 +40,9 @@ class ClassScene:
     unsaid: Mapping[str, str | list[str]] = field(default_factory=dict)
 
     def recording(self) -> list[str]:
-        """Return the lines of the recording: a minute of health first."""
+        """Return the lines of the recording: a minute of health first; "gone" removes a value."""
         first = {"base": self.base, "wait": 60, "every": 60}
-        return [json.dumps(step) for step in (first, *self.steps)]
+        return [json.dumps(step).replace('"gone"', "null") for step in (first, *self.steps)]
 
 
 def class_scenes() -> Iterator[ClassScene]:

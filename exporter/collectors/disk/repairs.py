@@ -25,11 +25,13 @@ CLEAN, WARNED, ERRORS = "clean", "warned", "errors"
 class StorageRepairs:
     """Finds the repairs of disks and filesystems.
 
-    Remembers which SCSI disk or NVMe controller was last at each address, which filesystems were
-    writable, which devices were mounted, and what the kernel said of the last mount of each device.
+    Remembers which SCSI disk or NVMe controller was last at each address and which of them are
+    gone, which filesystems were writable, which devices were mounted, and what the kernel said of
+    the last mount of each device.
     """
 
     _last: dict[str, str] = field(default_factory=dict)
+    _gone: frozenset[str] = frozenset()
     _writable: dict[str, bool] = field(default_factory=dict)
     _last_mount: dict[str, str] = field(default_factory=dict)
     _devices: dict[str, None] = field(default_factory=dict)
@@ -49,20 +51,24 @@ class StorageRepairs:
             yield "unmounted", "logical_disk", device
 
     def _attached(self, snapshot: Snapshot) -> Iterator[str]:
-        """Yield each disk that is gone and at whose address one of another name works now.
+        """Yield each disk that was gone and works again, or at whose address another works now.
 
-        The disk was replaced, or is back: an array or a filesystem that holds the old one keeps
-        its name.
+        The disk was replaced, or is back: with another name where an array or a filesystem holds
+        the old one.
         """
         found = [*_disks(snapshot)]
         present = {name for _, name, _ in found}
+        idle = set()
         for address, name, works in found:
             before = self._last.get(address, name)
-            if before not in present:
+            if before not in present or name in self._gone:
                 if not works:
+                    idle.add(name)
                     continue
                 yield before
             remember(self._last, address, name)
+        if snapshot.reading(Disks) and snapshot.reading(NvmeControllers):  # or all would be gone
+            self._gone = frozenset({*self._last.values()} - present | idle & self._gone)
 
     def _mounted(self, events: Iterable[Event]) -> Iterable[str]:
         """Return the devices that were mounted without errors and have none since then.

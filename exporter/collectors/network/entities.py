@@ -49,11 +49,14 @@ def _interfaces(snapshot: Snapshot) -> Iterable[Entity]:
 def _adapters(snapshot: Snapshot, known: set[str | None]) -> Iterable[Entity]:
     """Those of InfiniBand at other addresses than the known: only their driver speaks of them."""
     reading = snapshot.reading(Infiniband)
-    for port in reading.ports if reading else ():
+    ports = reading.ports if reading else ()
+    for port in ports:
         pci = pci_address(port.pci_bus_id)
         if pci is not None and pci not in known:
             known.add(pci)
-            yield Entity(("nic", port.device), port.device, NO_FIELDS, _named(pci))
+            links = [it.link_was_up for it in ports if it.pci_bus_id == port.pci_bus_id]
+            had_link = None if None in links else any(links)
+            yield Entity(("nic", port.device), port.device, {"link_was_up": had_link}, _named(pci))
 
 
 def _named(*names: str | None) -> tuple[Address, ...]:
