@@ -130,6 +130,7 @@ NOT_MENDED = frozenset(
         "2026-11-29-m",
         "2026-11-29-n",
         "2026-11-30-a",
+        "2026-11-30-b",
     }
 )
 """Batches of which not all misses are mended."""
