@@ -67,3 +67,27 @@ def test_the_end_of_one_is_not_the_end_of_another(rule: str) -> None:
     steps += [{"log": of_another, "wait": 200}, {"log": end, "wait": 200}]
 
     assert [active(rule, steps[:count]) for count in (2, 3, 4)] == [1, 1, 0]
+
+
+def test_errors_of_a_disk_end_when_it_was_gone_and_is_back() -> None:
+    """Not where for a moment no disk could be read, nor while it does not work."""
+    disk = {"device": "sdk", "scsi_address": "4:0:0:0", "scsi_state": "running"}
+    begin: list[dict[str, object]] = [
+        {"base": "server", "set": {"Disks.disks.sdk": disk}, "wait": 30},
+        {"log": "I/O error, dev sdk, sector 8 op 0x0:(READ) flags 0x0", "wait": 60},
+    ]
+    gone: dict[str, object] = {"set": {"Disks.disks.sdk": None}, "wait": 60}
+    offline: dict[str, object] = {
+        "set": {"Disks.disks.sdk": {**disk, "scsi_state": "offline"}},
+        "wait": 60,
+    }
+    back: dict[str, object] = {"set": {"Disks.disks.sdk": disk}, "wait": 60}
+    unread: list[dict[str, object]] = [
+        {"set": {"Disks": None}, "wait": 30},
+        {"set": {"Disks": {"disks": {"sdk": disk}}}, "wait": 60},
+    ]
+    assert active("disk_io_errors", begin) == 1
+    assert active("disk_io_errors", [*begin, *unread]) == 1
+    assert active("disk_io_errors", [*begin, gone, offline]) == 1
+    assert active("disk_io_errors", [*begin, gone, back]) == 0
+    assert active("disk_io_errors", [*begin, gone, offline, back]) == 0
