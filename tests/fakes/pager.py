@@ -150,7 +150,9 @@ class Replay:
         return is_one and is_resolved and not self.after_end(notified)
 
     def is_root_named(self, notified: Notified) -> bool:
-        """Whether a notification of the highest severity names what is broken."""
+        """Whether one of the highest severity names what is broken; there is none if nothing is."""
+        if not notified.firing:
+            return not self.roots
         highest = min(notified.firing)
         named = [name for _, severity, name in notified.names if severity == highest]
         return any(fits(root, name) for root in self.roots for name in named)
