@@ -131,6 +131,7 @@ NOT_MENDED = frozenset(
         "2026-11-29-n",
         "2026-11-30-a",
         "2026-11-30-b",
+        "2026-11-30-c",
     }
 )
 """Batches of which not all misses are mended."""
