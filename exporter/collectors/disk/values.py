@@ -149,7 +149,7 @@ class MdArray:
     active_disks: int = 0
     failed_disks: int = 0
     spare_disks: int = 0
-    missing_disks: int | None = None  # absent for levels without redundancy
+    missing_disks: int | None = None  # how many it lacks, failed ones too; None without redundancy
     resync_ratio: float | None = None  # progress of a rebuild, 0 to 1
     is_rebuilt: bool = False  # the progress is that of a member that comes back or is new
 
