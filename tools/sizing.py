@@ -104,8 +104,8 @@ def sizing_page() -> str:
             for kind, size in sizes.items()
         ),
         "",
-        "The exporter takes 34 MiB of memory (PSS) on a CPU node, and 45 MiB with 8 GPUs, 100",
-        "processes on them and a page of 3,000 series (2026-11-29, as the image runs it;",
+        "The exporter takes 31 MiB of memory (PSS) on a CPU node, and 42 MiB with 8 GPUs, 100",
+        "processes on them and a page of 3,000 series (2026-11-30, as the image runs it;",
         "`make bench`).",
         "With the real NVML of an H200 it took 62 MiB (2026-11-27): NVIDIA's library is most of",
         "the 29 MiB of the process that calls it. It used 0.19 s of processor time per minute",
