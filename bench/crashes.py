@@ -25,9 +25,7 @@ WINDOW_SECS = 20.0
 MOST_STARTS = 3
 """Of a probe in any window after the first."""
 
-FAULT_SECS = {"sentence": 30.0, "row": 30.0, "missing": 90.0}
-"""Until the fault, by the way in which nvidia-smi says it: a GPU that is reset is not listed."""
-
+FAULT_SECS = 30.0
 LONGEST_SECS = 120.0
 CRASHES: tuple[tuple[str, tuple[int | None, ...]], ...] = (
     *((call, (None,)) for call in ("nvmlInit", "nvmlDeviceGetCount")),
@@ -214,4 +212,4 @@ def crashes(folder: Path, size: Size) -> Iterator[Figure]:
     fresh_secs = max(seen.fresh_secs for seen in played)
     yield Figure("crashes: until all GPUs are fresh again", fresh_secs, "s", HEALING_SECS)
     for (nvml, smi), secs in zip(ways, lost, strict=True):
-        yield Figure(f"{nvml}; lost by its {smi}: until a fault", secs, "s", FAULT_SECS[smi])
+        yield Figure(f"{nvml}; lost by its {smi}: until a fault", secs, "s", FAULT_SECS)

@@ -21,10 +21,10 @@ def is_linear(call: Callable[[Any], object], make: Callable[[int], Any], length:
     short, long = make(length // FACTOR), make(length)
     if _cost(call, long) <= NOISE_SECS:
         return True
-    for _ in range(TRIES):
-        if _least_cost(call, long) <= MOST * _least_cost(call, short) + NOISE_SECS:
-            return True
-    return False
+    return any(
+        _least_cost(call, long) <= MOST * _least_cost(call, short) + NOISE_SECS
+        for _ in range(TRIES)
+    )
 
 
 def _least_cost(call: Callable[[Any], object], given: Any) -> float:
