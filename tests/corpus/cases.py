@@ -132,6 +132,7 @@ NOT_MENDED = frozenset(
         "2026-11-30-a",
         "2026-11-30-b",
         "2026-11-30-c",
+        "2026-11-30-d",
     }
 )
 """Batches of which not all misses are mended."""
