@@ -133,6 +133,7 @@ NOT_MENDED = frozenset(
         "2026-11-30-b",
         "2026-11-30-c",
         "2026-11-30-d",
+        "2026-11-30-e",
     }
 )
 """Batches of which not all misses are mended."""
