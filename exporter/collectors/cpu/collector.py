@@ -40,7 +40,10 @@ FAMILIES = (
             "Thermal throttling events of cores and packages since boot.",
             labels=("scope",),
         ),
-        Row("machine_checks_total", "Machine check exceptions (MCE) of all CPUs since boot."),
+        Row(
+            "machine_checks_total",
+            "Machine check exceptions (MCE) of all CPUs since boot; corrected errors raise none.",
+        ),
     ),
     *families(
         "hw_node_",

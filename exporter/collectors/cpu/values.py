@@ -29,4 +29,4 @@ class CpuHealth:
     frequencies: Labeled = ()  # hertz: min, avg and max over all processors now
     frequency_max_hertz: float | None = None
     thermal_throttles: Labeled = ()  # by scope: core, package
-    machine_checks: int | None = None
+    machine_checks: int | None = None  # exceptions; corrected errors are found by polling (MCP)
