@@ -277,8 +277,14 @@ def _is_late(cause: Standing, root: Standing, explanation: Explanation) -> bool:
     within = explanation.within_secs or BESIDE_SECS
     later_secs = cause.onset - root.onset
     was_notified = (root.shown_secs or 0.0) >= max(NOTIFIED_SECS, explanation.ahead_secs)
-    is_late = was_notified or later_secs > SAMPLING_SECS
+    is_late = was_notified or later_secs > min(SAMPLING_SECS, _ahead_secs(cause, root, explanation))
     return is_late and not cause.was_shown and root.last_evidence >= cause.onset - within
+
+
+def _ahead_secs(cause: Standing, effect: Standing, explanation: Explanation) -> float:
+    """Return by how many seconds a cause may be seen after its effect."""
+    slack = PRINT_ORDER_SECS if cause.is_event and effect.is_event else SAMPLING_SECS
+    return max(slack, explanation.ahead_secs)
 
 
 def _in_place(
@@ -297,8 +303,7 @@ def _in_place(
 
 def _in_time(cause: Standing, effect: Standing, explanation: Explanation) -> bool:
     """Whether the cause began before the effect, and was last seen within the window before it."""
-    slack = PRINT_ORDER_SECS if cause.is_event and effect.is_event else SAMPLING_SECS
-    ahead_secs = -explanation.after_secs or max(slack, explanation.ahead_secs)
+    ahead_secs = -explanation.after_secs or _ahead_secs(cause, effect, explanation)
     if cause.onset > effect.onset + ahead_secs:
         return False
     within = explanation.within_secs

@@ -7,7 +7,7 @@ from exporter.faults.rules.rule import LAYERS, Rule
 from exporter.model.verdict import SEVERITIES, Key
 from exporter.record import dataclass
 
-PRINT_ORDER_SECS = 2.0
+PRINT_ORDER_SECS = 10.0
 """Lines of one incident may be printed in any order within this time."""
 
 SAMPLING_SECS = 120.0

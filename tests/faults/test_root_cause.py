@@ -129,13 +129,18 @@ WAYS: dict[str, tuple[str, list[Scene], dict[str, str]]] = {
     ),
     "a line after its effect is no cause": (
         SHORTLY_BEFORE,
-        [look(30, event("io_error", 10.0), xid(48, 12.5))],
+        [look(30, event("io_error", 10.0), xid(48, 20.5))],
         {"then": ""},
     ),
-    "lines of two seconds may have any order": (
+    "lines of ten seconds may have any order": (
         SHORTLY_BEFORE,
-        [look(30, event("io_error", 10.0), xid(48, 11.5))],
+        [look(30, event("io_error", 10.0), xid(48, 19.5))],
         {"then": "told"},
+    ),
+    "a cause that is told later than that follows from the root that was shown": (
+        SHORTLY_BEFORE,
+        [look(10, event("io_error", 10.0)), look(25, xid(48, 21.0))],
+        {"then": "", "told": "then"},
     ),
     "a cause before its window is none": (
         SHORTLY_BEFORE,

@@ -145,8 +145,8 @@ GPU = Kind(
 NVSWITCH = Kind("nvswitch", "nvswitch", {}, known_by_events, Cpu, is_depended_on=True)
 
 
-SILENT = ("hung", "crashes", "timeout", "in_use", "reset_required")
-"""A GPU that does not answer for one of these reasons is there, and has a fault of its own."""
+SILENT = ("gpu_lost", "hung", "crashes", "timeout", "in_use", "reset_required")
+"""A GPU that is down for one of these reasons is listed by the driver, and has its own fault."""
 
 
 def _gpus_on_bus(snapshot: object) -> Value:
