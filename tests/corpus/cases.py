@@ -134,6 +134,7 @@ NOT_MENDED = frozenset(
         "2026-11-30-c",
         "2026-11-30-d",
         "2026-11-30-e",
+        "2026-11-30-f",
     }
 )
 """Batches of which not all misses are mended."""
