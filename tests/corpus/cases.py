@@ -135,6 +135,7 @@ NOT_MENDED = frozenset(
         "2026-11-30-d",
         "2026-11-30-e",
         "2026-11-30-f",
+        "2026-11-30-g",
     }
 )
 """Batches of which not all misses are mended."""
