@@ -58,7 +58,7 @@ class GpuConfig:
         DRIVER_MARKERS, "GPUs are read once one of these paths exists."
     )
     redetect_secs: float = setting(
-        10.0, "Seconds between checks for a driver while none is loaded.", at_least=0.1
+        10.0, "Seconds between checks whether a driver was loaded or unloaded.", at_least=0.1
     )
     late_driver_exit_secs: float = setting(
         0.0,

@@ -20,7 +20,10 @@ from exporter.reading.files import is_there
 from exporter.record import replace
 
 LOOK_FOR_UNLOAD_SECS = 1.0
-"""A driver that is unloaded is let go of within two seconds."""
+"""While the GPUs are released the driver may be unloaded, and loaded again within seconds.
+
+At other times the probe has the devices open, and the kernel unloads no driver that is in use.
+"""
 
 DEADLINE_SECS = 5.0
 
@@ -114,6 +117,9 @@ class GpuSource:
             self._released_since = self._boottime()
         self._released_until = self._boottime() + self._config.release_secs
         self._letting_go = asyncio.ensure_future(self._let_go())
+        if self._watch is not None:  # it may sleep longer than the driver is gone
+            self._watch.cancel()
+            self._watch = asyncio.ensure_future(self._keep_looking())
 
     def resume(self) -> None:
         """Read the GPUs of NVIDIA again from now on."""
@@ -145,7 +151,7 @@ class GpuSource:
 
     async def _keep_looking(self) -> None:
         while True:
-            longest = LOOK_FOR_UNLOAD_SECS if self._nvidia.has_driver else math.inf
+            longest = LOOK_FOR_UNLOAD_SECS if self._is_released() else math.inf
             await asyncio.sleep(min(longest, self._config.redetect_secs))
             if await self._look_for_driver():
                 self._wake()
