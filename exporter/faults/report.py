@@ -11,7 +11,7 @@ from exporter.faults.entities.graph import SIBLINGS
 from exporter.faults.entities.naming import SubjectIndex
 from exporter.faults.events.query import LOOKS
 from exporter.faults.fault_history import log_transition
-from exporter.faults.instructions import Instruction, instructions
+from exporter.faults.instructions import Instruction, Instructions
 from exporter.faults.last_made import LastMade
 from exporter.faults.observation import View
 from exporter.faults.root_cause import Place, place_of
@@ -79,6 +79,8 @@ class ReportBuilder:
     def take(self, rules: Mapping[str, Rule], skipped: Mapping[str, int]) -> None:
         """Replace the rules; faults of removed rules are dropped."""
         self._rules = rules
+        self._instructions = Instructions()
+        self._kept: tuple[Place, ...] = ()  # the roots that keep a severity
         self._decided: LastMade[tuple[dict[Place, Instruction], list[Place]]] = LastMade()
         self._shown: LastMade[dict[Place, Fault]] = LastMade()
         self._made: dict[Place, tuple[tuple[object, ...], Fault]] = {}  # faults, with their inputs
@@ -116,7 +118,7 @@ class ReportBuilder:
         """Return the conclusions of one evaluation, in which alerts have moved or only gone on."""
         self._name_all(view)
         faults, of = self._reported, (self._names, view.graph, view.past_graph)
-        if have_moved or self._judged != of:
+        if have_moved or self._judged != of or self._kept != self._instructions.kept(view.now):
             chosen: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_active}
             waiting: dict[Place, Alert] = {key: it for key, it in alerts.items() if it.is_waiting}
             faults = self._faults(chosen, waiting, view)
@@ -184,8 +186,9 @@ class ReportBuilder:
         stated = [
             (it.active_since, it.summary, it.confidence, it.evidence, it.causes) for it in alerts
         ]
+        self._kept = self._instructions.kept(view.now)
         decided = self._decided.made(
-            (view.graph, [*chosen], decisive), lambda: self._decide(chosen, view)
+            (view.graph, [*chosen], decisive, self._kept), lambda: self._decide(chosen, view)
         )
         whole = {it: _parts_of(it, chosen) for it in chosen if it not in active}
         return self._shown.made(
@@ -217,7 +220,7 @@ class ReportBuilder:
         self, alerts: Mapping[Place, Alert], view: View
     ) -> tuple[dict[Place, Instruction], list[Place]]:
         """Decide what to do about each fault, and which are shown, by severity."""
-        given = instructions(alerts, self._rules)
+        given = self._instructions.of(alerts, self._rules, view.now)
         shown = [place for place in alerts if not self._is_covered(place, alerts, view)]
         shown.sort(
             key=lambda it: (

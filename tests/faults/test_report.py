@@ -129,6 +129,19 @@ def test_a_root_is_as_severe_as_the_worst_that_follows(
     assert {subject.kind: word for subject, word in said.statuses}["node"] == status
 
 
+def test_a_root_is_not_less_severe_at_once_when_what_followed_ends(tmp_path: Path) -> None:
+    """Both recover within minutes: nobody is notified of the root again, as a warning."""
+    because = [{"rule": "short", "via": "node"}]
+    text = SHORT + rule("hot", "gpu", "heat > 85", severity="critical", explained_by=because)
+    judging = judge(tmp_path, text)
+    heats = {0: 90.0, 15: 20.0, 30: 20.0, 134: 20.0, 135: 20.0, 150: 90.0, 165: 20.0}
+    said = {now: judging.evaluate(short(now, gpu(heat=heat))) for now, heat in heats.items()}
+    shown = {now: fault(each, "short").severity for now, each in said.items()}
+    lowered = {now for now, severity in shown.items() if severity == "warning"}
+    assert lowered == {135}
+    assert {now for now, each in said.items() if each.is_healthy} == lowered
+
+
 def test_a_component_is_as_bad_as_its_worst_fault(tmp_path: Path) -> None:
     """A GPU that answers is well without one; others are, for a while, when theirs has ended."""
     text = (
