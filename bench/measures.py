@@ -243,13 +243,17 @@ def many_processes(folder: Path, effort: Effort) -> Iterator[Figure]:
 
 
 def growth(folder: Path, effort: Effort) -> Iterator[Figure]:
-    """Memory, threads, children and descriptors before and after many collections and scrapes."""
+    """Memory, threads, children and descriptors before and after many collections and scrapes.
+
+    Before it is measured, twice as many collections fill most of the histories.
+    """
+    warm_up = 2 * effort.collections
     with GpuNode(folder / "growth").start(QUICK_INTERVAL_SECS) as program:
         pages.complete_page(program, CAPTURED_GPUS)
-        _scrape_through(program, 60, effort.scrapes // 20)
+        _scrape_through(program, warm_up, effort.scrapes // 20)
         time.sleep(SETTLE_SECS)
         before = use(program.process.pid)
-        _scrape_through(program, 60 + effort.collections, effort.scrapes)
+        _scrape_through(program, warm_up + effort.collections, effort.scrapes)
         time.sleep(SETTLE_SECS)
         after = use(program.process.pid)
     what = f"{effort.collections} collections, {effort.scrapes} scrapes"

@@ -73,6 +73,20 @@ def test_a_cause_across_nodes_mutes_what_it_is_made_of(name: str) -> None:
     assert rule["equal"] == ["cluster", "rack"]
 
 
+def test_a_critical_alert_mutes_the_warning_of_the_same_fault_only() -> None:
+    """Both have the labels by which an alert finds its incident; alerts without them never meet."""
+    groups = yaml.safe_load((RULES / "alerts.yml").read_text())["groups"]
+    exprs = [
+        it["expr"] for group in groups for it in group["rules"] if "hw_fault_active" in it["expr"]
+    ]
+    inhibited = yaml.safe_load((RULES / "alertmanager.yml").read_text())["inhibit_rules"]
+    (rule,) = (it for it in inhibited if 'severity = "critical"' in it["source_matchers"])
+    assert rule["target_matchers"] == ['severity = "warning"', 'fault != ""']
+    assert 'fault != ""' in rule["source_matchers"]
+    joined = f"and on ({', '.join(rule['equal'])}) hw_incident_info"
+    assert sum(joined in expr for expr in exprs) > len(exprs) / 2
+
+
 @needs_promtool
 def test_nodes_of_two_clusters_may_have_the_same_name(tmp_path: Path) -> None:
     """A silence or a target that is down in one cluster changes nothing for its namesake."""
