@@ -9,6 +9,9 @@ from exporter.faults.rules.rule import Rule
 from exporter.model.verdict import SEVERITIES, STATUS_OF_SEVERITY
 from exporter.record import dataclass
 
+ALERTED_SECS = 60.0
+"""A root that is active for so long has an alert: it waits at most 30 s, and is evaluated."""
+
 KEPT_SECS = 120.0
 """What recovers together, a consequence before its root, is not told again as less severe."""
 
@@ -27,15 +30,25 @@ class Instruction:
         return SEVERITIES.index(self.severity) < SEVERITIES.index(other.severity)
 
 
+@dataclass(slots=True)
+class _Raise:
+    """The instruction that a consequence gives its root, and since when, in seconds since boot."""
+
+    given: Instruction
+    consequence: Place
+    since: float
+
+
 class Instructions:
     """Gives each active fault its instruction, a consequence that of its root.
 
-    A root that is less severe than a consequence gets the severity of the gravest of these, and
-    keeps it for KEPT_SECS after the end of this consequence.
+    A root that is less severe than a consequence gets the severity of the gravest of these. If it
+    had this severity for so long that an alert has told of it, it keeps the severity for KEPT_SECS
+    after the end of the consequence.
     """
 
     def __init__(self) -> None:
-        self._raised: dict[Place, Instruction] = {}
+        self._raised: dict[Place, _Raise] = {}
         self._kept: dict[Place, tuple[Instruction, float]] = {}  # and until when, since boot
 
     def kept(self, now: float) -> tuple[Place, ...]:
@@ -51,40 +64,41 @@ class Instructions:
             place: place_of(alert.causes[-1]) if alert.causes else place
             for place, alert in alerts.items()
         }
-        raised = _raised(own, root_of)
-        lowered = {root: (before, now + KEPT_SECS) for root, before in self._raised.items()}
-        given = own | raised
+        kept = {root: it for root, it in self._kept.items() if now < it[1]}
+        for root, raised in self._raised.items():
+            if raised.consequence not in alerts and now - raised.since >= ALERTED_SECS:
+                kept.setdefault(root, (raised.given, now + KEPT_SECS))
+        self._raised = self._raises(own, root_of, now)
+        given = own | {root: it.given for root, it in self._raised.items()}
         self._kept = {
             root: (before, until)
-            for root, (before, until) in {**lowered, **self._kept_until(now)}.items()
+            for root, (before, until) in kept.items()
             if root_of.get(root) == root and before.is_graver_than(given[root])
         }
-        self._raised = raised
         given |= {root: before for root, (before, _) in self._kept.items()}
         for place, root in root_of.items():
             if root != place and root in given:
                 given[place].action, given[place].advice = given[root].action, given[root].advice
         return given
 
-    def _kept_until(self, now: float) -> dict[Place, tuple[Instruction, float]]:
-        return {root: it for root, it in self._kept.items() if now < it[1]}
-
-
-def _raised(
-    own: Mapping[Place, Instruction], root_of: Mapping[Place, Place]
-) -> dict[Place, Instruction]:
-    """Return the instructions of the roots that have a graver consequence."""
-    gravest: dict[Place, Place] = {}
-    for place, root in root_of.items():
-        if root in own and own[place].is_graver_than(own[gravest.get(root, root)]):
-            gravest[root] = place
-    raised = {}
-    for root, place in gravest.items():
-        severity = own[place].severity
-        guide = own[place if place[1] == root[1] else root]
-        status = STATUS_OF_SEVERITY[severity]
-        raised[root] = Instruction(severity, status, guide.action, guide.advice)
-    return raised
+    def _raises(
+        self, own: Mapping[Place, Instruction], root_of: Mapping[Place, Place], now: float
+    ) -> dict[Place, _Raise]:
+        """Return what the gravest consequence of each less severe root gives it."""
+        gravest: dict[Place, Place] = {}
+        for place, root in root_of.items():
+            if root in own and own[place].is_graver_than(own[gravest.get(root, root)]):
+                gravest[root] = place
+        found = {}
+        for root, place in gravest.items():
+            severity = own[place].severity
+            guide = own[place if place[1] == root[1] else root]
+            status = STATUS_OF_SEVERITY[severity]
+            given = Instruction(severity, status, guide.action, guide.advice)
+            before = self._raised.get(root)
+            goes_on = before is not None and before.given.severity == severity
+            found[root] = _Raise(given, place, before.since if before and goes_on else now)
+        return found
 
 
 def _own(rule: Rule, alert: Alert) -> Instruction:

@@ -11,7 +11,7 @@ from exporter.faults.entities.graph import SIBLINGS
 from exporter.faults.entities.naming import SubjectIndex
 from exporter.faults.events.query import LOOKS
 from exporter.faults.fault_history import log_transition
-from exporter.faults.instructions import Instruction, Instructions
+from exporter.faults.instructions import ALERTED_SECS, Instruction, Instructions
 from exporter.faults.last_made import LastMade
 from exporter.faults.observation import View
 from exporter.faults.root_cause import Place, place_of
@@ -35,9 +35,6 @@ SHOWN_AFTER_SECS = 900.0
 
 MAX_FAULTS = 500
 MAX_RECENT = 1000
-ALERTED_SECS = 60.0
-"""A root that is active for so long has an alert: it waits at most 30 s, and is evaluated."""
-
 LIVING_EDGES = ("consumes", "waits_on")
 
 NOT_MADE: tuple[tuple[object, ...], None] = ((), None)

@@ -134,12 +134,27 @@ def test_a_root_is_not_less_severe_at_once_when_what_followed_ends(tmp_path: Pat
     because = [{"rule": "short", "via": "node"}]
     text = SHORT + rule("hot", "gpu", "heat > 85", severity="critical", explained_by=because)
     judging = judge(tmp_path, text)
-    heats = {0: 90.0, 15: 20.0, 30: 20.0, 134: 20.0, 135: 20.0, 150: 90.0, 165: 20.0}
+    heats = {0: 90.0, 60: 20.0, 75: 20.0, 179: 20.0, 180: 20.0, 200: 90.0, 215: 20.0}
     said = {now: judging.evaluate(short(now, gpu(heat=heat))) for now, heat in heats.items()}
     shown = {now: fault(each, "short").severity for now, each in said.items()}
     lowered = {now for now, severity in shown.items() if severity == "warning"}
-    assert lowered == {135}
+    assert lowered == {180, 215}  # the second time it was critical for a quarter of a minute only
     assert {now for now, each in said.items() if each.is_healthy} == lowered
+
+
+def test_a_root_keeps_no_severity_of_what_has_another_cause_now(tmp_path: Path) -> None:
+    """The consequence goes on, and its root is another one."""
+    because = [{"rule": "io", "via": "same"}, {"rule": "short", "via": "node", "weak": True}]
+    text = (
+        SHORT
+        + rule("io", "gpu", "errors > 0", layer="bus")
+        + rule("hot", "gpu", "heat > 85", severity="critical", explained_by=because)
+    )
+    judging = judge(tmp_path, text)
+    before = [judging.evaluate(short(now, gpu(heat=90.0, errors=0.0))) for now in (0, 15, 90)]
+    assert {fault(each, "short").severity for each in before} == {"critical"}
+    said = judging.evaluate(short(105, gpu(heat=90.0, errors=1.0)))
+    assert (fault(said, "io").severity, fault(said, "short").severity) == ("critical", "warning")
 
 
 def test_a_component_is_as_bad_as_its_worst_fault(tmp_path: Path) -> None:
