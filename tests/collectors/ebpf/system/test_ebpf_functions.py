@@ -65,7 +65,7 @@ def test_chosen_functions_are_counted_and_no_others(tmp_path: Path) -> None:
                 found = {name: int(n) for name, n in CALLS.findall(program.get("/metrics").text)}
                 return found if len(found) == 2 and min(found.values()) >= 300 else None
 
-            found = wait_for(counted, "the calls to be counted", 30)
+            found = wait_for(counted, "the calls to be counted", 90)
             assert found == {"mm": 300, "HwTest.step": 300}
         finally:
             job.kill()
