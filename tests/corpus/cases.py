@@ -1,6 +1,6 @@
 """All labelled recordings, by the batch in which they were written.
 
-They are data: `benchmark-1.jsonl.xz` has them with their labels (docs/benchmark.md), and each
+They are data: `benchmark-2.jsonl.xz` has them with their labels (docs/benchmark.md), and each
 folder some of its batch in the short format, of a batch that is newer than the file all.
 A folder is named after the day on which its batch was written; docs/faults.md says how, and how
 the rules did on it at first.
@@ -9,14 +9,15 @@ the rules did on it at first.
 import json
 import lzma
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 HERE = Path(__file__).parent
-BENCHMARK = HERE / "benchmark-1.jsonl.xz"
+BENCHMARK = HERE / "benchmark-2.jsonl.xz"
 LABELS = "labels.jsonl"
+FIRST = ("name", "batch", "says", "text")
 Tree = dict[str, Any]
 
 
@@ -64,6 +65,13 @@ def case_of(labels: Tree, batch: str, text: str) -> Case:
         if name not in ("recording", "batch", "says")
     }
     return Case(labels["recording"], batch, labels["says"], text, **rest)
+
+
+def labels_of(case: Case) -> Tree:
+    """Return the line of labels of a case; what is as it is without a label is left out."""
+    first = {"recording": case.name, "batch": case.batch, "says": case.says}
+    labels = [(each, getattr(case, each.name)) for each in fields(case) if each.name not in FIRST]
+    return first | {each.name: value for each, value in labels if value != each.default}
 
 
 def readable(folder: Path) -> Iterator[Case]:
