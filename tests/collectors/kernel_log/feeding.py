@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
+from exporter.collectors.kernel_log.checkpoint import Saved
 from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.collectors.kernel_log.record import Record, parse_kmsg
 from exporter.collectors.kernel_log.table import Match, Table
@@ -12,6 +13,7 @@ from tests.fakes.kmsg import kmsg_record
 
 BOOTTIME = 5_000.0
 WALL = 1_800_000_000.0
+XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
 
 
 class RememberingTable(Table):
@@ -43,10 +45,12 @@ def record(text: str, *, sequence: int = 1, stamp: float = 100.0, prefix: int = 
     return parsed
 
 
-def pipeline(*, accept_user_records: bool = False) -> Pipeline:
+def pipeline(
+    *, accept_user_records: bool = False, saved: Saved | None = None, table: Table = TABLE
+) -> Pipeline:
     """A pipeline with clocks that stand still."""
     clock = PrintClock(lambda: WALL, lambda: BOOTTIME)
-    return Pipeline(clock, accept_user_records=accept_user_records, table=TABLE)
+    return Pipeline(clock, accept_user_records=accept_user_records, saved=saved, table=table)
 
 
 def take_all(taker: Pipeline, lines: Iterable[str], *, apart_secs: float = 0.0001) -> None:
@@ -61,10 +65,3 @@ def events_of(*lines: str, apart_secs: float = 0.0001) -> tuple[Event, ...]:
     taker = pipeline()
     take_all(taker, lines, apart_secs=apart_secs)
     return taker.counters.ring.events()
-
-
-def only_event(*lines: str) -> Event:
-    """The one event that these lines make."""
-    events = events_of(*lines)
-    assert len(events) == 1, [(event.kind, event.raw) for event in events]
-    return events[0]

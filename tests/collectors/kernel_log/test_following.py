@@ -13,11 +13,10 @@ import pytest
 from exporter.collectors.kernel_log.kmsg import TURN_RECORDS, KmsgFollower, ReadAhead
 from exporter.collectors.kernel_log.pipeline import Pipeline
 from exporter.collectors.kernel_log.syslog import MAX_RING_BYTES, READ_ALL, SyslogPoller, klogctl
-from tests.collectors.kernel_log.feeding import BOOTTIME, kmsg, pipeline
+from tests.collectors.kernel_log.feeding import BOOTTIME, XID, kmsg, pipeline
 from tests.fakes.virtual_time import be_busy, in_virtual_scene, in_virtual_time
 
 T = TypeVar("T")
-XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
 DECISION = "oom-kill:constraint=CONSTRAINT_NONE,x,task=a,pid=7,uid=0"
 
 

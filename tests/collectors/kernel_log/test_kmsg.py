@@ -7,9 +7,7 @@ import pytest
 
 from exporter.collectors.kernel_log.kmsg import KmsgReader, Pumped
 from exporter.collectors.kernel_log.pipeline import Pipeline
-from tests.collectors.kernel_log.feeding import kmsg, pipeline
-
-XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
+from tests.collectors.kernel_log.feeding import XID, kmsg, pipeline
 
 
 def reading(answers: Iterable[bytes | OSError]) -> tuple[KmsgReader, Pipeline]:

@@ -8,11 +8,10 @@ import pytest
 from exporter.collectors import chosen, every_for
 from exporter.collectors.kernel_log.pattern_checks import lines_with
 from exporter.collectors.kernel_log.pattern_file import shipped_lines
-from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.collectors.kernel_log.table import Table
 from exporter.commands.rules import changes
 from exporter.config import Config, Faults, KernelLogConfig
-from tests.collectors.kernel_log.feeding import record
+from tests.collectors.kernel_log.feeding import pipeline, record
 from tests.fakes.manifests import ROOT
 
 EXAMPLE = str(ROOT / "examples/kernel_log.toml")
@@ -38,9 +37,7 @@ def test_its_event_is_seen_by_the_pipeline() -> None:
     """The lines of a file stand behind the shipped ones."""
     lines, mistakes = lines_with((EXAMPLE,))
     assert mistakes == ()
-    taker = Pipeline(
-        PrintClock(lambda: 1e9, lambda: 9.0), accept_user_records=False, table=Table(lines)
-    )
+    taker = pipeline(table=Table(lines))
     taker.take(record(LINE))
     (event,) = taker.counters.ring.events()
     assert (event.kind, dict(event.fields)) == ("watchdog_left_running", {"watchdog": "watchdog0"})
@@ -126,9 +123,7 @@ def test_a_line_that_says_less_than_its_kind_does_not_end_the_reading(tmp_path: 
     file.write_text(VAGUE)
     lines, mistakes = lines_with((str(file),))
     assert mistakes == ()
-    taker = Pipeline(
-        PrintClock(lambda: 1e9, lambda: 9.0), accept_user_records=False, table=Table(lines)
-    )
+    taker = pipeline(table=Table(lines))
     for text in ("acme dead", "name \u00b2", "left out many", "dimm", "dimm CE A1"):
         taker.take(record(text))
     counters = taker.counters

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from exporter.collectors.kernel_log.checkpoint import Position, Saved, decode, dump_state
-from exporter.collectors.kernel_log.pipeline import Pipeline, PrintClock
 from exporter.collectors.kernel_log.record import Record, parse_kmsg
 from exporter.model.event import EventType
 from tests.collectors.kernel_log.feeding import BOOTTIME, WALL, pipeline, record
@@ -105,15 +104,9 @@ def saved_after(*sequences: int) -> Saved:
     return decode(json.loads(dump_state("boot", taker.position, taker.counters)))
 
 
-def restarted(saved: Saved) -> Pipeline:
-    """The pipeline of the next process."""
-    clock = PrintClock(lambda: WALL, lambda: BOOTTIME)
-    return Pipeline(clock, accept_user_records=False, saved=saved)
-
-
 def test_what_the_kernel_left_out_is_not_counted_again() -> None:
     """Neither is what is no record, nor what a program wrote."""
-    taker = restarted(saved_after(1, 2, 3))
+    taker = pipeline(saved=saved_after(1, 2, 3))
     taker.take(record("net_ratelimit: 25 callbacks suppressed", sequence=2, stamp=20.0))
     taker.take(record(XID, sequence=3, stamp=30.0, prefix=12))
     assert (taker.counters.suppressed, dict(taker.counters.rejected)) == (0, {})
@@ -123,7 +116,7 @@ def test_what_the_kernel_left_out_is_not_counted_again() -> None:
 
 def test_events_of_history_are_never_numbered_as_new() -> None:
     """While the history is being read they have no number yet; then they have those of then."""
-    taker = restarted(saved_after(1, 2, 3))
+    taker = pipeline(saved=saved_after(1, 2, 3))
     taker.take(record(XID, sequence=2, stamp=20.0))
     taker.take(record(XID, sequence=3, stamp=30.0))
     assert taker.counters.as_value("kmsg", "ok").events == ()
@@ -137,7 +130,7 @@ def test_what_is_saved_within_the_history_is_what_was_there() -> None:
     """A process that ends while it reads the history again leaves the file as it found it."""
     saved = saved_after(1, 2, 3)
     text = dump_state("boot", saved.position, saved.counters)
-    taker = restarted(saved)
+    taker = pipeline(saved=saved)
     for sequence in (1, 2, 3):
         taker.take(record(XID, sequence=sequence, stamp=sequence * 10.0))
         assert taker.is_in_history
@@ -147,14 +140,14 @@ def test_what_is_saved_within_the_history_is_what_was_there() -> None:
 
 def test_what_was_overwritten_while_we_were_away_is_lost() -> None:
     """The gap between the last record of then and the first of now is counted."""
-    taker = restarted(saved_after(1, 2, 3))
+    taker = pipeline(saved=saved_after(1, 2, 3))
     taker.take(record(XID, sequence=10, stamp=100.0))
     assert taker.counters.lost == 6
 
 
 def test_an_empty_log_ends_the_history() -> None:
     """When all there is was read before, what comes next is new, whatever its sequence."""
-    taker = restarted(saved_after(1, 2, 3))
+    taker = pipeline(saved=saved_after(1, 2, 3))
     taker.caught_up()
     taker.take(record(XID, sequence=1, stamp=500.0))
     assert taker.counters.kinds == {"xid": 4}
@@ -166,7 +159,7 @@ def test_a_position_without_sequence_is_a_time() -> None:
     assert not Position(None, 50.0).covers(7, 50.1)
     assert Position(7, 50.0).covers(None, 50.0)
     assert Position(7, 50.0).covers(7, 99.0)
-    taker = restarted(Saved(Position(None, 50.0), pipeline().counters))
+    taker = pipeline(saved=Saved(Position(None, 50.0), pipeline().counters))
     taker.take(Record(4, None, 50.0, XID.encode()))
     taker.take(Record(4, None, 51.0, XID.encode()))
     assert taker.counters.kinds == {"xid": 1}

@@ -19,12 +19,11 @@ from exporter.collectors.kernel_log.values import KernelLog
 from exporter.config import Config, KernelLogConfig, Sources, State
 from exporter.reading.source import SourceAbsent, SourceFailed
 from exporter.state import BOOT_ID
-from tests.collectors.kernel_log.feeding import BOOTTIME, WALL, kmsg
+from tests.collectors.kernel_log.feeding import BOOTTIME, WALL, XID, kmsg
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import in_virtual_scene
 
 T = TypeVar("T")
-XID = "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
 DECISION = "oom-kill:constraint=CONSTRAINT_NONE,x,task=a,pid=7,uid=0"
 
 
@@ -45,6 +44,7 @@ class Node:
         os.mkfifo(self.path)
         self.reading = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
         self.device = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+        self.sources: list[KernelLogSource] = []
         self.boot_id = folder / BOOT_ID
         self.boot_id.parent.mkdir(parents=True)
         self.boot_id.write_text("a-boot\n")
@@ -70,14 +70,19 @@ class Node:
             boottime=lambda: BOOTTIME,
             wake=self._wake,
         )
-        return KernelLogSource(shipped_lines(), ctx, klogctl=klogctl, max_postponed=max_postponed)
+        self.sources.append(
+            KernelLogSource(shipped_lines(), ctx, klogctl=klogctl, max_postponed=max_postponed)
+        )
+        return self.sources[-1]
 
     def print(self, text: str, sequence: int) -> None:
         """One more record."""
         os.write(self.device, kmsg(text, sequence=sequence, stamp=float(sequence)))
 
-    def close(self) -> None:
-        """Both ends of the pipe."""
+    async def close(self) -> None:
+        """Every source, and both ends of the pipe."""
+        for source in self.sources:
+            await source.close()
         os.close(self.reading)
         os.close(self.device)
 
@@ -102,7 +107,7 @@ async def _node() -> AsyncIterator[Node]:
         try:
             yield node
         finally:
-            node.close()
+            await node.close()
 
 
 on_node = in_virtual_scene(_node)
@@ -127,7 +132,6 @@ async def test_what_is_there_is_read_and_what_comes_wakes_the_collector(node: No
     assert node.wakes == 1  # it is asked for once
     log = await reading_of(source)
     assert (log.kinds, log.source, log.reason) == ((("xid", 2),), "kmsg", "ok")
-    await source.close()
 
 
 @on_node
@@ -144,7 +148,6 @@ async def test_a_restart_with_a_state_folder_goes_on_where_it_stopped(node: Node
     log = await reading_of(second)
     assert (log.kinds, log.first_new_number) == ((("xid", 3),), 3)
     assert [event.number for event in log.events] == [1, 2, 3]
-    await second.close()
 
 
 @on_node
@@ -166,7 +169,6 @@ async def test_a_crash_loses_and_repeats_nothing_either(node: Node) -> None:
         node.print(XID, sequence)
     second = node.source(state_dir=node.folder)
     assert (await reading_of(second)).kinds == (("xid", 2),)
-    await second.close()
 
 
 @on_node
@@ -192,7 +194,6 @@ async def test_another_boot_begins_anew(node: Node) -> None:
     second = node.source(state_dir=node.folder)
     log = await reading_of(second)
     assert (log.kinds, log.first_new_number) == ((("xid", 1),), 1)
-    await second.close()
 
 
 @on_node
@@ -201,7 +202,6 @@ async def test_a_state_folder_that_cannot_be_written_costs_the_state_only(node: 
     source = node.source(state_dir=node.folder / "nowhere")
     node.print(XID, 1)
     assert (await reading_of(source)).kinds == (("xid", 1),)
-    await source.close()
 
 
 @on_node
@@ -219,7 +219,6 @@ async def test_where_the_device_may_not_be_opened_syslog_is_read(node: Node) -> 
     await asyncio.sleep(1.5)
     assert node.wakes == 1
     assert (await reading_of(source)).kinds == (("xid", 2),)
-    await source.close()
 
 
 @on_node
@@ -229,7 +228,6 @@ async def test_where_neither_may_be_read_the_source_is_absent_with_a_reason(node
     for _ in range(2):
         with pytest.raises(SourceAbsent, match=r"^no_permission: .*missing gave no_device"):
             await source.read()
-    await source.close()
 
 
 @pytest.mark.parametrize("stand_in", ["/dev/null", "/dev"])
@@ -241,7 +239,6 @@ async def test_what_lies_in_place_of_the_device_is_not_the_kernel_log(
     source = node.source(path=Path(stand_in))
     with pytest.raises(SourceAbsent, match=rf"^no_permission: {stand_in} gave not_kmsg"):
         await source.read()
-    await source.close()
 
 
 @on_node
@@ -258,7 +255,6 @@ async def test_a_file_of_another_format_is_not_the_kernel_log(node: Node) -> Non
         log.write(kmsg(XID, sequence=1, stamp=1.0))
     await asyncio.sleep(1)
     assert (await reading_of(source)).records == 1
-    await source.close()
 
 
 @on_node
@@ -273,7 +269,6 @@ async def test_a_plain_file_can_be_followed_in_a_drill(node: Node) -> None:
     await asyncio.sleep(0.5)
     assert node.wakes == 1
     assert (await reading_of(source)).kinds == (("xid", 2),)
-    await source.close()
 
 
 @on_node
@@ -312,7 +307,6 @@ async def test_a_log_that_never_rests_is_saved_all_the_same(node: Node) -> None:
         node.print(DECISION.replace("pid=7", f"pid={sequence}"), sequence)
         await asyncio.sleep(0.1)  # sooner than a message is taken for finished
     assert (node.folder / "kernel_log.json").exists()
-    await source.close()
 
 
 @on_node
@@ -336,7 +330,6 @@ async def test_one_save_at_a_time_waits_for_a_disk_that_hangs(node: Node) -> Non
     disk.set()
     await asyncio.sleep(2)
     assert json.loads((node.folder / "kernel_log.json").read_text())["records"] == 9
-    await source.close()
 
 
 WRONG: tuple[tuple[str, tuple[object, ...]], ...] = (
@@ -366,7 +359,6 @@ async def test_a_state_file_of_wrong_types_is_set_aside(
     node.print(XID, 1)
     second = node.source(state_dir=node.folder)
     assert (await reading_of(second)).kinds == (("xid", 1),)
-    await second.close()
     assert (node.folder / "kernel_log.json.bad").exists()
     said = [record for record in caplog.records if "was renamed" in record.message]
     assert len(said) == 1
