@@ -33,7 +33,6 @@ class Job:
         self.pids = [100 + rank for rank in range(ranks)]
         self.states: dict[int, str] = {}
         self.busy: dict[int, bool] = {}
-        self.entered = [0] * ranks
         self.seen = Communicators()
         if start_is_seen:
             made = {
@@ -48,13 +47,25 @@ class Job:
         *,
         late: Mapping[int, int] | None = None,
         inside: Mapping[int, int] | None = None,
+        times: int = 1,
     ) -> Communicator:
-        """Two seconds go by in which ranks enter so often, some late; some are inside, since."""
+        """Two seconds go by in which ranks enter so often, some late; some are inside, since.
+
+        What is said at the end, where as much happens several times.
+        """
+        for _ in range(times):
+            self._go_on(counts, late or {}, inside or {})
+            (found,) = self.judged()
+        return found
+
+    def _go_on(
+        self, counts: Mapping[int, int], late: Mapping[int, int], inside: Mapping[int, int]
+    ) -> None:
         met: dict[str, Any] = {}
         newest: dict[str, Any] = {}
         for rank, count in counts.items():
             key = f"{100 + rank},{100 + rank},{(100 + rank) * 16}"
-            begin = self.now + (late or {}).get(rank, 0)
+            begin = self.now + late.get(rank, 0)
             met[f"{key},0"] = count
             met[f"{key},1"] = sum(begin + place * STEP for place in range(count))
             met[f"{key},2"] = count * (STEP // 1000) ** 2
@@ -62,11 +73,9 @@ class Job:
         self.now += FLUSH
         stuck = {
             f"{100 + rank},{100 + rank},{REDUCE}": [since, (100 + rank) * 16]
-            for rank, since in (inside or {}).items()
+            for rank, since in inside.items()
         }
         self.seen.take(batch(met=met, newest=newest, **{"in": stuck}), self.now)
-        (found,) = self.judged()
-        return found
 
     def judged(self) -> tuple[Communicator, ...]:
         """What is said of each communicator."""
@@ -88,8 +97,7 @@ def test_a_rank_that_does_not_come_is_named() -> None:
     job.states[101] = "stopped"
     job.flush({0: 1, 2: 1})
     began = job.now
-    for _ in range(12):
-        found = job.flush({}, inside={0: began, 2: began})
+    found = job.flush({}, inside={0: began, 2: began}, times=12)
     assert found.missing == "rank 1 (pid 101, stopped)"
     assert (found.missing_ranks, found.waiting_ranks, found.ranks_here) == (1, 2, 3)
     assert found.call == "ncclAllReduce"
@@ -118,8 +126,7 @@ def test_ranks_that_run_ahead_wait_too() -> None:
     job = Job(2)
     job.flush(every(job))
     job.flush({0: 3})
-    for _ in range(11):
-        found = job.flush({})
+    found = job.flush({}, times=11)
     assert found.missing == "rank 1 (pid 101)"
     assert found.waiting_secs == pytest.approx(22.0)
 
@@ -138,8 +145,7 @@ def test_all_inside_is_a_hang_without_a_missing_rank() -> None:
     job.flush(every(job))
     began = job.now
     job.flush(every(job, 1), inside={0: began, 1: began + 1})
-    for _ in range(12):
-        found = job.flush({}, inside={0: began, 1: began + 1})
+    found = job.flush({}, inside={0: began, 1: began + 1}, times=12)
     assert (found.missing, found.missing_ranks) == ("", 0)
     assert (found.waiting_ranks, found.ranks) == (2, 4)
     assert found.waiting_secs == pytest.approx(26.0)
@@ -149,8 +155,7 @@ def test_who_was_inside_is_forgotten_when_nobody_says_so_any_more() -> None:
     """A bpftrace that has ended says nothing: what it said last is old after a few seconds."""
     job = Job(2)
     job.flush(every(job), inside={0: job.now, 1: job.now})
-    for _ in range(5):
-        found = job.flush({})
+    found = job.flush({}, times=5)
     assert found.waiting_secs == 0.0
 
 
@@ -159,9 +164,8 @@ def test_a_rank_that_ended_in_the_middle_is_missing() -> None:
     job = Job(3)
     job.flush(every(job))
     job.pids.remove(102)
-    for _ in range(12):
-        found = job.flush({0: 1, 1: 1} if not job.entered[0] else {})
-        job.entered[0] = 1
+    job.flush({0: 1, 1: 1})
+    found = job.flush({}, times=11)
     assert found.missing == "rank 2 (pid 102, ended)"
     assert found.pids == (100, 101)
 
@@ -195,8 +199,7 @@ def test_ranks_whose_start_was_not_seen_tell_by_who_is_inside() -> None:
     job.flush({0: 20, 1: 12, 2: 20})
     assert job.flush({}).waiting_secs == 0.0
     began = job.now
-    for _ in range(12):
-        found = job.flush({}, inside={0: began, 2: began})
+    found = job.flush({}, inside={0: began, 2: began}, times=12)
     assert found.missing == "pid 101"
     assert found.ranks is None
     assert found.waiting_secs == pytest.approx(24.0)
@@ -225,8 +228,7 @@ def test_one_late_rank_is_found() -> None:
     """It enters 30 ms later than the others in each window: named, with its share of a step."""
     job = Job(4)
     late = {2: 30_000_000}
-    for _ in range(2 * WINDOWS + 2):
-        found = job.flush(every(job), late=late)
+    found = job.flush(every(job), late=late, times=2 * WINDOWS + 2)
     assert found.late == "rank 2 (pid 102)"
     assert found.late_pid == 102
     assert found.late_secs == pytest.approx(0.03, rel=0.01)
@@ -268,18 +270,15 @@ def test_turns_in_being_late_are_no_straggler() -> None:
 def test_small_differences_are_no_share_of_a_step() -> None:
     """A rank that is always last by 3 ms of 100 is named, with a share far below any limit."""
     job = Job(2)
-    for _ in range(10):
-        found = job.flush(every(job), late={1: 3_000_000})
+    found = job.flush(every(job), late={1: 3_000_000}, times=10)
     assert found.late_ratio < 0.04
 
 
 def test_a_straggler_that_recovers_is_not_late_any_more() -> None:
     """The last windows count: when one of them is even, it is over."""
     job = Job(2)
-    for _ in range(10):
-        job.flush(every(job), late={1: 50_000_000})
-    for _ in range(3):
-        found = job.flush(every(job))
+    job.flush(every(job), late={1: 50_000_000}, times=10)
+    found = job.flush(every(job), times=3)
     assert found.late_ratio < 0.01
 
 
@@ -287,8 +286,7 @@ def test_sums_that_wrap_are_compared_all_the_same() -> None:
     """The kernel keeps sums of times in 64 bits, and prints them with a sign."""
     job = Job(2)
     job.now = 2**62
-    for _ in range(8):
-        found = job.flush(every(job), late={1: 40_000_000})
+    found = job.flush(every(job), late={1: 40_000_000}, times=8)
     assert found.late_ratio == pytest.approx(0.4, rel=0.05)
 
 
