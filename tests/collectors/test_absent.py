@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exporter.reading.source import SourceAbsent
-from tests.collectors.whole_node import sources
+from tests.collectors.whole_node import source_of, sources
 from tests.fakes.host_tree import HostTree
 
 NOWHERE = HostTree(Path("/nowhere"))
@@ -36,8 +36,7 @@ HALF: list[tuple[str, Mapping[str, str], str]] = [
 
 def read(name: str, tree: HostTree) -> None:
     """Read this source over the tree."""
-    (source,) = (source for source in sources(tree) if source.name == name)
-    asyncio.run(source.read())
+    asyncio.run(source_of(tree, name).read())
 
 
 @pytest.mark.parametrize("name", NAMES)

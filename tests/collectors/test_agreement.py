@@ -1,14 +1,14 @@
 """This machine, as we say it and as others do: the kernel's own files, and node_exporter."""
 
-import http.client
 import os
 import re
 import shutil
-import socket
 import subprocess
-import time
+import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,8 @@ from exporter.collectors.everything import FAMILIES
 from exporter.exposition.render import Format, render
 from tests.collectors.whole_node import look_around
 from tests.fakes.host_tree import HostTree
+from tests.fakes.prometheus import free_port
+from tests.program import wait_for
 
 pytestmark = pytest.mark.system
 
@@ -125,8 +127,14 @@ class Look:
         """Theirs of this name, ours before and ours after, by the labels of our family."""
         ours = SHARED[name]
         labels = LABELS[ours]
-        theirs = chosen(self.theirs, name, labels)
-        return theirs, chosen(self.before, ours, labels), chosen(self.after, ours, labels)
+        theirs, before, after = (
+            chosen(self.theirs, name, labels),
+            chosen(self.before, ours, labels),
+            chosen(self.after, ours, labels),
+        )
+        if not before.keys() & theirs.keys():
+            pytest.skip(f"this machine does not have both {ours} and {name}")
+        return theirs, before, after
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +143,7 @@ def look() -> Iterator[Look]:
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         pytest.skip("node_exporter is not installed")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [program, f"--web.listen-address=127.0.0.1:{port}"],
         stdout=subprocess.DEVNULL,
@@ -154,28 +161,24 @@ def look() -> Iterator[Look]:
 
 def _page(port: int) -> str:
     """The page of node_exporter; it needs a moment until it listens."""
-    deadline = time.monotonic() + 20
-    while True:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-        try:
-            connection.request("GET", "/metrics")
-            return connection.getresponse().read().decode()
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-        finally:
-            connection.close()
+
+    def look() -> str | None:
+        with (
+            suppress(OSError),
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer,
+        ):
+            page: bytes = answer.read()
+            return page.decode()
+        return None
+
+    return wait_for(look, "node_exporter to listen")
 
 
 @pytest.mark.parametrize("name", COUNTERS)
 def test_counters_agree_with_node_exporter(name: str, look: Look) -> None:
     """Its value lies between ours before and ours after, for every device that we show."""
     theirs, before, after = look.samples(name)
-    common = before.keys() & after.keys() & theirs.keys()
-    if not common:
-        pytest.skip(f"this machine does not have both {SHARED[name]} and {name}")
-    for key in common:
+    for key in before.keys() & after.keys() & theirs.keys():
         assert before[key] - 1e-6 <= theirs[key] <= after[key] + 1e-6, key
 
 
@@ -183,10 +186,7 @@ def test_counters_agree_with_node_exporter(name: str, look: Look) -> None:
 def test_gauges_agree_with_node_exporter(name: str, look: Look) -> None:
     """Equal where nothing moves, within the difference of two moments where it does."""
     theirs, before, _ = look.samples(name)
-    common = before.keys() & theirs.keys()
-    if not common:
-        pytest.skip(f"this machine does not have both {SHARED[name]} and {name}")
-    for key in common:
+    for key in before.keys() & theirs.keys():
         assert before[key] == pytest.approx(theirs[key], abs=SLACK.get(name, 1e-9)), key
 
 
@@ -205,14 +205,9 @@ def test_processor_time_agrees_with_node_exporter(look: Look) -> None:
 
 def test_pressure_agrees_with_node_exporter(look: Look) -> None:
     """Waiting is at least one task, stalled is all tasks, as there."""
-    pairs = {
-        "node_pressure_cpu_waiting_seconds_total": ("cpu", "waiting"),
-        "node_pressure_memory_waiting_seconds_total": ("memory", "waiting"),
-        "node_pressure_memory_stalled_seconds_total": ("memory", "stalled"),
-        "node_pressure_io_waiting_seconds_total": ("io", "waiting"),
-        "node_pressure_io_stalled_seconds_total": ("io", "stalled"),
-    }
-    for theirs, (resource, kind) in pairs.items():
+    pairs = product(("cpu", "memory", "io"), ("waiting", "stalled"))
+    for resource, kind in pairs:
+        theirs = f"node_pressure_{resource}_{kind}_seconds_total"
         key = (f"hw_pressure_{kind}_seconds_total", (("resource", resource),))
         said = chosen(look.theirs, theirs, ()).get(())
         if said is None or key not in look.before:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from exporter.reading.source import Source, SourceAbsent, SourceFailed
-from tests.collectors.whole_node import look_around, sources
+from tests.collectors.whole_node import look_around, source_of, sources
 from tests.fakes.fuse import StuckFiles
 from tests.fakes.host_tree import HostTree, cpu_node, gpu_node, minimal
 
@@ -105,7 +105,7 @@ async def test_damage_is_never_more_than_absent_or_failed(
 ) -> None:
     """Each file that a source reads is damaged in eighteen ways, then taken away, then a folder."""
     tree = build(tmp_path)
-    (source,) = (source for source in sources(tree) if source.name == name)
+    source = source_of(tree, name)
     opened = await opened_by(source, tree)
     for file in one_of_a_kind([path for path in opened if path.is_file()]):
         whole = file.read_bytes()
@@ -129,13 +129,12 @@ async def test_a_file_that_may_not_be_read_is_absent_with_a_reason(
     folder = tmp_path / "node"
     tree = gpu_node(folder, gpus=2) if name == "infiniband" else cpu_node(folder)
     denied = stuck_files.fail("denied", errno.EACCES, "open")
-    (source,) = (source for source in sources(tree) if source.name == name)
+    source = source_of(tree, name)
     opened = await opened_by(source, tree)
     for file in one_of_a_kind([path for path in opened if path.is_file()]):
         kept = file.rename(tmp_path / "kept")
         file.symlink_to(denied)
-        (fresh,) = (source for source in sources(tree) if source.name == name)
-        assert file.name in MAY_GO_WITHOUT_A_WORD or await reasons(fresh)
+        assert file.name in MAY_GO_WITHOUT_A_WORD or await reasons(source_of(tree, name))
         file.unlink()
         kept.rename(file)
 

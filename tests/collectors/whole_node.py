@@ -51,6 +51,12 @@ def sources(tree: HostTree) -> Iterator[Source]:
     return (source for source in built if hasattr(source, "read"))  # the others follow a reading
 
 
+def source_of(tree: HostTree, name: str) -> Source:
+    """The source of this name, over this tree."""
+    (source,) = (source for source in sources(tree) if source.name == name)
+    return source
+
+
 def _services(tree: HostTree) -> Services:
     """Ask the system bus of the tree, in a folder with a short name: paths of sockets are short."""
     with TemporaryDirectory() as folder:
