@@ -53,15 +53,18 @@ def pipeline(
     return Pipeline(clock, accept_user_records=accept_user_records, saved=saved, table=table)
 
 
-def take_all(taker: Pipeline, lines: Iterable[str], *, apart_secs: float = 0.0001) -> None:
-    """One record for each line, a moment apart."""
-    for index, line in enumerate(lines):
-        taker.take(record(line, sequence=index, stamp=100.0 + index * apart_secs))
-    taker.settle()
-
-
 def events_of(*lines: str, apart_secs: float = 0.0001) -> tuple[Event, ...]:
-    """The events that these lines of the kernel make."""
+    """The events that these lines of the kernel make, each a record a moment after the last."""
+    return events_of_records(
+        record(line, sequence=index, stamp=100.0 + index * apart_secs)
+        for index, line in enumerate(lines)
+    )
+
+
+def events_of_records(records: Iterable[Record]) -> tuple[Event, ...]:
+    """The events that these records make."""
     taker = pipeline()
-    take_all(taker, lines, apart_secs=apart_secs)
+    for each in records:
+        taker.take(each)
+    taker.settle()
     return taker.counters.ring.events()

@@ -64,19 +64,14 @@ def test_a_stream_may_be_cut_anywhere() -> None:
     assert not taker.counters.rejected
 
 
-def test_records_without_line_feeds_are_records() -> None:
-    """Packets that lack the last line feed are told apart by their heads."""
-    reader, taker = reading([kmsg(XID, sequence=1).strip(), kmsg(XID, sequence=2).strip()])
-    reader.pump(limit=10)
-    assert taker.counters.kinds == {"xid": 2}
-
-
 @pytest.mark.parametrize("end", [[], [b""]])
-def test_the_last_record_of_a_stream_needs_no_line_feed(end: list[bytes]) -> None:
-    """It is taken when nothing follows, or when the stream ends."""
-    reader, taker = reading([kmsg(XID).strip(), *end])
+@pytest.mark.parametrize("count", [1, 2])
+def test_records_without_line_feeds_are_records(count: int, end: list[bytes]) -> None:
+    """They are told apart by their heads; the last is taken when nothing follows, or at the end."""
+    packets = [kmsg(XID, sequence=number).strip() for number in range(count)]
+    reader, taker = reading([*packets, *end])
     reader.pump(limit=10)
-    assert taker.counters.kinds == {"xid": 1}
+    assert taker.counters.kinds == {"xid": count}
 
 
 def test_an_endless_line_is_dropped() -> None:

@@ -221,24 +221,22 @@ async def test_where_the_device_may_not_be_opened_syslog_is_read(node: Node) -> 
     assert (await reading_of(source)).kinds == (("xid", 2),)
 
 
+@pytest.mark.parametrize(
+    ("path", "gave"),
+    [("/nowhere/kmsg", "no_device"), ("/dev/null", "not_kmsg"), ("/dev", "not_kmsg")],
+)
 @on_node
-async def test_where_neither_may_be_read_the_source_is_absent_with_a_reason(node: Node) -> None:
-    """The reason starts with one word; a later read tries again."""
-    source = node.source(path=node.folder / "missing")
-    for _ in range(2):
-        with pytest.raises(SourceAbsent, match=r"^no_permission: .*missing gave no_device"):
-            await source.read()
-
-
-@pytest.mark.parametrize("stand_in", ["/dev/null", "/dev"])
-@on_node
-async def test_what_lies_in_place_of_the_device_is_not_the_kernel_log(
-    node: Node, stand_in: str
+async def test_where_neither_may_be_read_the_source_is_absent_with_a_reason(
+    node: Node, path: str, gave: str
 ) -> None:
-    """Containers have /dev/null there: no log without events, but the second choice, or none."""
-    source = node.source(path=Path(stand_in))
-    with pytest.raises(SourceAbsent, match=rf"^no_permission: {stand_in} gave not_kmsg"):
-        await source.read()
+    """The reason starts with one word; a later read tries again.
+
+    Containers have /dev/null in place of the device: that is no log without events.
+    """
+    source = node.source(path=Path(path))
+    for _ in range(2):
+        with pytest.raises(SourceAbsent, match=rf"^no_permission: {path} gave {gave}"):
+            await source.read()
 
 
 @on_node

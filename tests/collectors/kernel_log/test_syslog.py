@@ -16,6 +16,7 @@ class Kernel:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.sizes: list[int] = []
+        self.ring = SyslogRing(self.call)
 
     def print(self, stamp: float, text: str, prefix: int = 4) -> None:
         """One more line."""
@@ -37,54 +38,50 @@ class Kernel:
 def test_the_first_look_gives_all_and_the_next_what_is_new() -> None:
     """The ring is not consumed: the last record of a look tells where the next begins."""
     kernel = Kernel()
-    ring = SyslogRing(kernel.call)
-    assert ring.look().records == []
+    assert kernel.ring.look().records == []
     kernel.print(1.0, "a")
     kernel.print(2.0, "b")
-    assert [r.text() for r in ring.look().records] == ["a", "b"]
-    assert ring.look().records == []
+    assert [r.text() for r in kernel.ring.look().records] == ["a", "b"]
+    assert kernel.ring.look().records == []
     kernel.print(3.0, "c")
-    assert [r.text() for r in ring.look().records] == ["c"]
+    assert [r.text() for r in kernel.ring.look().records] == ["c"]
 
 
 def test_the_same_line_twice_in_one_microsecond_is_two_records() -> None:
     """Within one look and over two of them."""
     kernel = Kernel()
-    ring = SyslogRing(kernel.call)
     kernel.print(1.0, XID)
     kernel.print(1.0, XID)
-    assert len(ring.look().records) == 2
+    assert len(kernel.ring.look().records) == 2
     kernel.print(1.0, XID)
-    assert len(ring.look().records) == 1
-    assert ring.look().records == []
+    assert len(kernel.ring.look().records) == 1
+    assert kernel.ring.look().records == []
 
 
 def test_a_ring_that_turned_over_counts_as_one_lost_record() -> None:
     """When the remembered record is gone, what is newer is taken and a loss is told."""
     kernel = Kernel()
-    ring = SyslogRing(kernel.call)
     taker = pipeline()
     kernel.print(1.0, "a")
-    feed(ring.look(), taker)
+    feed(kernel.ring.look(), taker)
     kernel.lines = []
     kernel.print(5.0, XID)
-    feed(ring.look(), taker)
+    feed(kernel.ring.look(), taker)
     assert (taker.counters.lost, taker.counters.kinds["xid"]) == (1, 1)
 
 
 def test_only_the_end_of_the_ring_is_read_while_that_is_enough() -> None:
     """The whole ring is read at first and when more than the end is new."""
     kernel = Kernel()
-    ring = SyslogRing(kernel.call)
     for number in range(5000):
         kernel.print(float(number), "line")
-    assert len(ring.look().records) == 5000
+    assert len(kernel.ring.look().records) == 5000
     kernel.print(6000.0, "line")
-    ring.look()
+    kernel.ring.look()
     assert kernel.sizes == [1_000_000, TAIL_BYTES]
     for number in range(4000):
         kernel.print(7000.0 + number, "line")
-    look = ring.look()
+    look = kernel.ring.look()
     assert (len(look.records), look.has_overrun) == (4000, False)
     assert kernel.sizes[-1] == 1_000_000
 
@@ -92,11 +89,10 @@ def test_only_the_end_of_the_ring_is_read_while_that_is_enough() -> None:
 def test_users_are_told_apart_here_too() -> None:
     """Facility and level come before each line."""
     kernel = Kernel()
-    ring = SyslogRing(kernel.call)
     taker = pipeline()
     kernel.print(1.0, XID, prefix=12)
     kernel.print(2.0, XID)
-    feed(ring.look(), taker)
+    feed(kernel.ring.look(), taker)
     assert (taker.counters.rejected["user_record"], taker.counters.kinds["xid"]) == (1, 1)
 
 
@@ -106,7 +102,7 @@ def test_lines_of_one_moment_that_say_nothing_are_not_counted() -> None:
     taker = pipeline()
     kernel.print(1.0, "NVRM: nothing of note")
     kernel.print(1.0, "NVRM: nor this")
-    feed(SyslogRing(kernel.call).look(), taker)
+    feed(kernel.ring.look(), taker)
     assert (dict(taker.counters.rejected), taker.counters.records) == ({}, 1)
 
 

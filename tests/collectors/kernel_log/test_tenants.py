@@ -12,7 +12,13 @@ from exporter.collectors.kernel_log.pattern_file import shipped_lines
 from exporter.collectors.kernel_log.record import Record, join_lines, parse_syslog
 from exporter.collectors.kernel_log.user_words import UserWords, possible_kinds, user_words
 from exporter.model.event import Event
-from tests.collectors.kernel_log.feeding import kmsg, pipeline, record
+from tests.collectors.kernel_log.feeding import (
+    events_of,
+    events_of_records,
+    kmsg,
+    pipeline,
+    record,
+)
 from tests.collectors.kernel_log.lines import KNOWN_LINES
 from tests.collectors.kernel_log.tenant_lines import filled, forgeries
 
@@ -39,15 +45,6 @@ SEGFAULTS = (
         "[1170,55bd2be8e000+1000] "
     ),
 )
-
-
-def events_of(*records: Record) -> tuple[Event, ...]:
-    """The events that these records make."""
-    taker = pipeline()
-    for each in records:
-        taker.take(each)
-    taker.settle()
-    return taker.counters.ring.events()
 
 
 What: TypeAlias = tuple[str, str, int | None]
@@ -90,7 +87,7 @@ def test_a_segfault_is_no_line_of_the_driver(text: str) -> None:
     """Whatever a program and its file are called, only the crash itself may be an event."""
     text = text.replace("@@", XID) + LIKELY
     for records in ([record(text)], as_syslog(text)):
-        assert {event.kind for event in events_of(*records)} <= {"segfault"}
+        assert {event.kind for event in events_of_records(records)} <= {"segfault"}
 
 
 ALLOCATION = (
@@ -118,7 +115,7 @@ def test_a_record_of_two_words_is_no_line_of_a_driver(text: str) -> None:
         taker.take(each)
     assert dict(taker.counters.kinds) == {"xid": 1}
     assert taker.counters.rejected == {"foreign": 1}
-    assert events_of(*as_syslog(text)) == ()
+    assert events_of_records(as_syslog(text)) == ()
 
 
 HIDDEN = (
@@ -135,7 +132,7 @@ HIDDEN = (
 @pytest.mark.parametrize("text", HIDDEN)
 def test_a_name_cannot_hide_a_line_of_a_driver(text: str, word: str) -> None:
     """A process that is called like a message of the kernel has the faults that others have."""
-    assert len(events_of(record(text.replace("@@", word)))) == 1
+    assert len(events_of(text.replace("@@", word))) == 1
 
 
 def test_what_may_be_forged_by_syslog_is_counted() -> None:
@@ -160,7 +157,7 @@ def test_words_that_a_user_chooses_gain_nothing(message: UserWords) -> None:
     No event but the message's own comes, about what it is about with harmless words too, and a
     true Xid directly after each is seen, but where the message was cut before a name.
     """
-    own = {_what(event) for event in events_of(record(filled(message.text, *HARMLESS)))}
+    own = {_what(event) for event in events_of(filled(message.text, *HARMLESS))}
     assert {kind for kind, *_ in own} <= message.kinds
     all_texts = forgeries(message)
     texts = all_texts[len(message.text) % TRIED_EVERY :: TRIED_EVERY]
@@ -171,7 +168,7 @@ def test_words_that_a_user_chooses_gain_nothing(message: UserWords) -> None:
         assert seen <= allowed, text
     assert len(all_texts) > 60, "the words that gain most were not made"
     for text in texts:
-        for event in events_of(*as_syslog(text)) if "\n" in text else ():
+        for event in events_of_records(as_syslog(text)) if "\n" in text else ():
             assert event.kind in message.kinds, text
 
 
@@ -185,7 +182,7 @@ def test_a_message_is_told_by_its_own_text(message: UserWords) -> None:
 
 def test_the_lines_of_every_kind_are_tried() -> None:
     """The known lines cover the kinds, so that a forged one of any kind would be seen."""
-    kinds = {event.kind for line in KNOWN_LINES for event in events_of(record(line))}
+    kinds = {event.kind for line in KNOWN_LINES for event in events_of(line)}
     assert len(KNOWN_LINES) > 150
     assert len(kinds) > 45
 
@@ -233,12 +230,12 @@ def test_each_word_that_a_tenant_chooses_is_named_and_harmless(row: LinePattern)
             known = _about(line, group)
             own = f"{match[group]}/" if TENANT_GROUPS[group] is TenantWord.CGROUP else ""
             for word in HOSTILE:
-                for found in events_of(record(before + own + word + after)):
+                for found in events_of(before + own + word + after):
                     assert _told(found, group) in known, (line, word)
 
 
 def _about(line: str, group: str) -> list[object]:
-    return [_told(event, group) for event in events_of(record(line))]
+    return [_told(event, group) for event in events_of(line)]
 
 
 def _told(event: Event, group: str) -> object:
