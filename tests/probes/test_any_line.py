@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.collectors.external_probes.test_stream import Scene, play
+from tests.collectors.external_probes.test_stream import probing
+from tests.fakes.virtual_time import in_virtual_time
 
 RECORD = {"ts": "1", "event_type": '"error.hw"', "entity_id": '"npu0"', "value": '"broken"'}
 LINES: tuple[dict[str, str], ...] = (
@@ -57,11 +58,11 @@ def test_each_hostile_value_in_each_field_costs_only_its_line(field: str) -> Non
             _take_any_then_good({**line, field: value})
 
 
-def _take_any_then_good(fields: dict[str, str]) -> None:
+@in_virtual_time
+async def _take_any_then_good(fields: dict[str, str]) -> None:
     """Let a probe print a line and a good one; each must be counted, what is kept be showable."""
     line = "{" + ", ".join(f'"{name}": {value}' for name, value in fields.items()) + "}\n"
-
-    async def story(scene: Scene) -> None:
+    async with probing() as scene:
         scene.child.says(line.encode() + GOOD)
         state = scene.probe.state()
         lines: Counter[str] = Counter(dict(state.lines))
@@ -74,5 +75,3 @@ def _take_any_then_good(fields: dict[str, str]) -> None:
         for event in scene.events:
             assert 0 <= event.at < 253402300800, line  # year 9999: what a page can print
             assert event.pid is None or 0 < event.pid < 2**31, line
-
-    play(story)

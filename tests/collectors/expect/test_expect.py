@@ -1,8 +1,8 @@
 """Expected hardware: one root, labels, replaced hardware, and what must not page."""
 
-import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,17 +37,14 @@ def scene(*, has_gpus: bool = False, **expect: Any) -> Scene:
     return Scene("expected", Change(), gpus=has_gpus, settings={"expect": expect})
 
 
-def played(stage: Stage, scene: Scene, play: Callable[[], Awaitable[None]]) -> None:
-    """Play with the exporter running."""
-
-    async def run() -> None:
-        await stage.start(scene)
-        try:
-            await play()
-        finally:
-            await stage.stop()
-
-    asyncio.run(run())
+@asynccontextmanager
+async def playing(stage: Stage, scene: Scene) -> AsyncIterator[None]:
+    """The exporter runs."""
+    await stage.start(scene)
+    try:
+        yield
+    finally:
+        await stage.stop()
 
 
 async def looks(stage: Stage, count: int = LOOKS) -> Snapshot:
@@ -76,18 +73,15 @@ def unplug(stage: Stage, address: str) -> None:
 
 @pytest.mark.system
 @pytest.mark.parametrize("root", ["gpu_count_low", "expected_gpu_missing"])
-def test_a_gpu_missing_since_the_start_is_one_root(stage: Stage, root: str) -> None:
+async def test_a_gpu_missing_since_the_start_is_one_root(stage: Stage, root: str) -> None:
     """Another rule is the root where the bus still shows the GPU, else this one."""
-
-    async def play() -> None:
+    if root == "expected_gpu_missing":
+        unplug(stage, LAST_GPU)
+    async with playing(stage, scene(has_gpus=True, gpus=GPUS)):
         await stage.change(Change(nvml=(f"count = {GPUS - 1}",)))
         found = faults(await looks(stage))
         assert "expected_gpu_missing" in found
         assert [rule for rule, is_root in found.items() if is_root] == [root]
-
-    if root == "expected_gpu_missing":
-        unplug(stage, LAST_GPU)
-    played(stage, scene(has_gpus=True, gpus=GPUS), play)
 
 
 @pytest.mark.system
@@ -102,19 +96,16 @@ def test_a_gpu_missing_since_the_start_is_one_root(stage: Stage, root: str) -> N
         ("memory-gib", 2000, "memory"),
     ],
 )
-def test_labels_of_the_node_say_what_is_expected(
+async def test_labels_of_the_node_say_what_is_expected(
     stage: Stage, tmp_path: Path, label: str, there: int, kind: str
 ) -> None:
     """A label as the downward API writes it makes the fault, and a corrected one ends it."""
     file = tmp_path / "labels"
     file.write_text(f'zone="a"\nexpect.hw-exporter/{label}="{there * 2}"\n')
-
-    async def play() -> None:
+    async with playing(stage, scene(has_gpus=kind in ("gpu", "nvlink"), labels_file=str(file))):
         assert set(faults(await looks(stage))) == {f"expected_{kind}_missing"}
         file.write_text(f'expect.hw-exporter/{label}="{there}"\n')
         assert faults(await looks(stage)) == {}
-
-    played(stage, scene(has_gpus=kind in ("gpu", "nvlink"), labels_file=str(file)), play)
 
 
 def test_a_bad_label_is_one_sentence_and_costs_only_itself(tmp_path: Path) -> None:
@@ -178,14 +169,13 @@ def test_a_part_is_named_as_tools_print_it(written: str, slot: str) -> None:
         ("memory", Change(files={f"{DIMM}/dimm_label": "CPU0_DIMM_C1\n"})),
     ],
 )
-def test_what_was_learned_is_kept_and_accepted_anew(
+async def test_what_was_learned_is_kept_and_accepted_anew(
     stage: Stage, short_path: Path, kind: str, change: Change
 ) -> None:
     """After a restart the missing part is still expected, and no more once it is forgotten."""
     learning = scene(has_gpus=kind in ("gpu", "nvlink"), learn=True)
     missing = f"expected_{kind}_missing"
-
-    async def play() -> None:
+    async with playing(stage, learning):
         await looks(stage, 3)
         await stage.stop()
         await stage.change(change)
@@ -194,14 +184,13 @@ def test_what_was_learned_is_kept_and_accepted_anew(
         (short_path / "state" / NAME).unlink()
         assert missing not in faults(await looks(stage))
 
-    played(stage, learning, play)
 
-
-def test_a_state_directory_that_is_gone_is_no_acceptance(stage: Stage, short_path: Path) -> None:
+async def test_a_state_directory_that_is_gone_is_no_acceptance(
+    stage: Stage, short_path: Path
+) -> None:
     """Its filesystem was unmounted: a missing port is as before, also when it is back."""
     state, elsewhere = short_path / "state", short_path / "elsewhere"
-
-    async def play() -> None:
+    async with playing(stage, scene(learn=True)):
         await looks(stage, 3)
         await stage.change(Change(files={"/sys/class/infiniband/mlx5_1": None}))
         assert faults(await looks(stage)) == {"expected_port_missing": True}
@@ -214,10 +203,8 @@ def test_a_state_directory_that_is_gone_is_no_acceptance(stage: Stage, short_pat
         (state / NAME).unlink()
         assert faults(await looks(stage)) == {}
 
-    played(stage, scene(learn=True), play)
 
-
-def test_a_dead_disk_is_missing_where_names_have_moved_up(stage: Stage) -> None:
+async def test_a_dead_disk_is_missing_where_names_have_moved_up(stage: Stage) -> None:
     """After a boot the second disk has the name of the first: nothing else is there instead."""
     serial, stats = "/sys/block/nvme0n1/device/serial", "/proc/diskstats"
     before = stage.tree.at(stats).read_text()
@@ -226,8 +213,7 @@ def test_a_dead_disk_is_missing_where_names_have_moved_up(stage: Stage) -> None:
     stage.tree.link(second.links)
     stage.tree.write({"/sys/block/nvme1n1/device/serial": "S64HNE0R000002\n"})
     stage.tree.at(stats).write_text(f"{before} 259       2 nvme1n1 1 0 8 1 1 0 8 1 0 1 1\n")
-
-    async def play() -> None:
+    async with playing(stage, scene(learn=True)):
         assert faults(await looks(stage, 3)) == {}
         await stage.stop()
         gone = dict.fromkeys(f"/sys/{kind}1" for kind in ("block/nvme1n", "class/nvme/nvme"))
@@ -238,8 +224,6 @@ def test_a_dead_disk_is_missing_where_names_have_moved_up(stage: Stage) -> None:
         (fault,) = active(snapshot)
         assert fault.severity == "critical"
         assert fault.summary.endswith(" S64HNE0R000001 is missing")
-
-    played(stage, scene(learn=True), play)
 
 
 @pytest.mark.system
@@ -257,13 +241,12 @@ def test_a_dead_disk_is_missing_where_names_have_moved_up(stage: Stage) -> None:
         ),
     ],
 )
-def test_links_of_a_gpu_that_cannot_be_read_are_not_missing(
+async def test_links_of_a_gpu_that_cannot_be_read_are_not_missing(
     stage: Stage, line: str, roots: dict[str, str]
 ) -> None:
     """Nor is it another GPU whose name nobody can tell; a GPU that has no link lacks all."""
     learning = scene(has_gpus=True, learn=True)
-
-    async def play() -> None:
+    async with playing(stage, learning):
         assert faults(await looks(stage, 3)) == {}
         await stage.stop()
         await stage.change(Change(nvml=(line,)))
@@ -272,21 +255,16 @@ def test_links_of_a_gpu_that_cannot_be_read_are_not_missing(
         assert found.keys() == roots.keys()
         assert all(found[rule].startswith(text) for rule, text in roots.items()), found
 
-    played(stage, learning, play)
 
-
-def test_a_damaged_file_is_learned_anew(stage: Stage, short_path: Path) -> None:
+async def test_a_damaged_file_is_learned_anew(stage: Stage, short_path: Path) -> None:
     """It is set aside, and nothing pages."""
     (short_path / "state" / NAME).write_text('{"version": 1, "boot_id": "any", "parts": [[1]]}')
-
-    async def play() -> None:
+    async with playing(stage, scene(learn=True)):
         assert faults(await looks(stage)) == {}
-
-    played(stage, scene(learn=True), play)
     assert (short_path / "state" / f"{NAME}.bad").exists()
 
 
-def test_what_comes_and_goes_by_request_is_not_learned(stage: Stage) -> None:
+async def test_what_comes_and_goes_by_request_is_not_learned(stage: Stage) -> None:
     """A USB disk that is pulled out is no fault."""
     stats = stage.tree.at("/proc/diskstats")
     before = stats.read_text()
@@ -295,11 +273,8 @@ def test_what_comes_and_goes_by_request_is_not_learned(stage: Stage) -> None:
     stage.tree.at("/sys/block").mkdir(exist_ok=True)
     stage.tree.at(f"/sys/block/{usb}").resolve().mkdir(parents=True)
     stage.tree.link({"/sys/block/sdz": usb})
-
-    async def play() -> None:
+    async with playing(stage, scene(learn=True)):
         await looks(stage, 3)
         stage.tree.at("/sys/block/sdz").unlink()
         stats.write_text(before)
         assert faults(await looks(stage)) == {}
-
-    played(stage, scene(learn=True), play)
