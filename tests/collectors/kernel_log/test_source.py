@@ -79,6 +79,15 @@ class Node:
         """One more record."""
         os.write(self.device, kmsg(text, sequence=sequence, stamp=float(sequence)))
 
+    async def run(self, *sequences: int) -> KernelLog:
+        """What a process with a state folder reads of these new records; it ends after that."""
+        source = self.source(state_dir=self.folder)
+        for sequence in sequences:
+            self.print(XID, sequence)
+        log = await reading_of(source)
+        await source.close()
+        return log
+
     async def close(self) -> None:
         """Every source, and both ends of the pipe."""
         for source in self.sources:
@@ -137,15 +146,8 @@ async def test_what_is_there_is_read_and_what_comes_wakes_the_collector(node: No
 @on_node
 async def test_a_restart_with_a_state_folder_goes_on_where_it_stopped(node: Node) -> None:
     """Counters continue, what came meanwhile is found, nothing is counted twice."""
-    first = node.source(state_dir=node.folder)
-    node.print(XID, 1)
-    node.print(XID, 2)
-    await first.read()
-    await first.close()
-    for sequence in (1, 2, 3):
-        node.print(XID, sequence)
-    second = node.source(state_dir=node.folder)
-    log = await reading_of(second)
+    await node.run(1, 2)
+    log = await node.run(1, 2, 3)
     assert (log.kinds, log.first_new_number) == ((("xid", 3),), 3)
     assert [event.number for event in log.events] == [1, 2, 3]
 
@@ -165,34 +167,23 @@ async def test_a_crash_loses_and_repeats_nothing_either(node: Node) -> None:
     assert json.loads((node.folder / "kernel_log.json").read_text())["kinds"] == {"xid": 2}
     await first.close()
     (node.folder / "kernel_log.json").write_text(text)
-    for sequence in (1, 2):
-        node.print(XID, sequence)
-    second = node.source(state_dir=node.folder)
-    assert (await reading_of(second)).kinds == (("xid", 2),)
+    assert (await node.run(1, 2)).kinds == (("xid", 2),)
 
 
 @on_node
 async def test_where_the_boot_cannot_be_told_nothing_is_kept(node: Node) -> None:
     """What was kept might be of any boot: the log is read anew each time."""
     node.boot_id.write_text("")
-    source = node.source(state_dir=node.folder)
-    node.print(XID, 1)
-    assert (await reading_of(source)).kinds == (("xid", 1),)
-    await source.close()
+    assert (await node.run(1)).kinds == (("xid", 1),)
     assert not (node.folder / "kernel_log.json").exists()
 
 
 @on_node
 async def test_another_boot_begins_anew(node: Node) -> None:
     """With a new boot id the old position and counters are nothing."""
-    first = node.source(state_dir=node.folder)
-    node.print(XID, 7)
-    await first.read()
-    await first.close()
+    await node.run(7)
     node.boot_id.write_text("another\n")
-    node.print(XID, 1)
-    second = node.source(state_dir=node.folder)
-    log = await reading_of(second)
+    log = await node.run(1)
     assert (log.kinds, log.first_new_number) == ((("xid", 1),), 1)
 
 
@@ -288,11 +279,8 @@ async def test_a_clock_set_to_1970_costs_no_counts(node: Node) -> None:
     """What the kernel printed before then has a time before it, and is read back as it is."""
     node.wall = 0.0
     for sequence in (1, 2):
-        source = node.source(state_dir=node.folder)
-        node.print(XID, sequence)
-        log = await reading_of(source)
+        log = await node.run(sequence)
         assert log.kinds == (("xid", sequence),)
-        await source.close()
     assert log.xids[0].last_at < 0
 
 
@@ -348,15 +336,10 @@ async def test_a_state_file_of_wrong_types_is_set_aside(
     node: Node, caplog: pytest.LogCaptureFixture, key: str, value: object
 ) -> None:
     """The log is followed, nothing of it is shown, and one sentence says why."""
-    first = node.source(state_dir=node.folder)
-    node.print(XID, 1)
-    await first.read()
-    await first.close()
+    await node.run(1)
     file = node.folder / "kernel_log.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), key: value}))
-    node.print(XID, 1)
-    second = node.source(state_dir=node.folder)
-    assert (await reading_of(second)).kinds == (("xid", 1),)
+    assert (await node.run(1)).kinds == (("xid", 1),)
     assert (node.folder / "kernel_log.json.bad").exists()
     said = [record for record in caplog.records if "was renamed" in record.message]
     assert len(said) == 1
