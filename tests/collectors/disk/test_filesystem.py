@@ -62,6 +62,13 @@ def built(node: SmallNode, answers: Answers, limit: int = 16) -> FilesystemSourc
     )
 
 
+def hang(node: SmallNode, answers: Answers, *mountpoints: str) -> None:
+    """Mount what never answers."""
+    for number, mountpoint in enumerate(mountpoints):
+        node.mount(mountpoint, fstype="nfs4", number=f"0:{number}")
+        answers.hanging.add(f"/host{mountpoint}")
+
+
 def read(source: FilesystemSource) -> Reading[object]:
     """One read in virtual time."""
     return run_virtually(source.read())
@@ -142,18 +149,15 @@ def test_a_filesystem_without_size_is_not_shown() -> None:
     assert with_room(Filesystem("x", "/x", "x", readonly=False), said(blocks=0)) is None
 
 
-def test_a_dead_mount_costs_itself_and_is_left_alone(node: SmallNode) -> None:
+@in_virtual_time
+async def test_a_dead_mount_costs_itself_and_is_left_alone(node: SmallNode) -> None:
     """It is asked once, shown unreachable each time, and the others answer as before."""
-    node.mount("/nfs", fstype="nfs4", device="server:/x", number="0:50")
-    node.mount("/data")
     answers = Answers()
-    answers.hanging.add("/host/nfs")
+    hang(node, answers, "/nfs")
+    node.mount("/data")
     source = built(node, answers)
-
-    async def three_reads() -> list[dict[str, Filesystem]]:
-        return [found(await source.read()) for _ in range(3)]
-
-    for filesystems in run_virtually(three_reads()):
+    for _ in range(3):
+        filesystems = found(await source.read())
         assert filesystems["/nfs"].unreachable
         assert filesystems["/nfs"].size_bytes is None
         assert filesystems["/data"].size_bytes == 1000 * 4096
@@ -163,10 +167,8 @@ def test_a_dead_mount_costs_itself_and_is_left_alone(node: SmallNode) -> None:
 @in_virtual_time
 async def test_no_more_than_a_few_mounts_may_hang(node: SmallNode) -> None:
     """Each holds a thread: a node with a hundred dead mounts gets eight stuck threads."""
-    for number in range(14):
-        node.mount(f"/nfs/{number:02}", fstype="nfs4", number=f"0:{number}")
     answers = Answers()
-    answers.hanging.update(f"/host/nfs/{number:02}" for number in range(14))
+    hang(node, answers, *(f"/nfs/{number:02}" for number in range(14)))
     source = built(node, answers)
     await source.read()
     reading = await source.read()
@@ -225,11 +227,8 @@ async def test_a_mount_that_was_unmounted_while_it_hangs_still_holds_its_thread(
     node: SmallNode,
 ) -> None:
     """It counts among those that may hang until its call has ended, mounted or not."""
-    mounts = [f"/nfs/{number}" for number in range(MOST_STUCK)]
-    for number, mount in enumerate(mounts):
-        node.mount(mount, fstype="nfs4", number=f"0:{number}")
     answers = Answers()
-    answers.hanging.update(f"/host{mount}" for mount in mounts)
+    hang(node, answers, *(f"/nfs/{number}" for number in range(MOST_STUCK)))
     source = built(node, answers)
     await source.read()
     node.write("proc/1/mountinfo", "22 27 8:1 / /data rw - ext4 /dev/sda1 rw\n")

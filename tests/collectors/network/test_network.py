@@ -1,9 +1,10 @@
 """Network interfaces: what `net/dev` and sysfs say, and whose they are."""
 
+from typing import Any
+
 import pytest
 
 from exporter.collectors.network.interfaces import (
-    OWN_ROOTS,
     NetworkReader,
     OwnRoots,
     parse_admin_up,
@@ -19,9 +20,9 @@ from tests.collectors.small_node import NET_DEV_HEAD, SmallNode
 from tests.fakes.refused import refuse
 
 
-def look(node: SmallNode, *, limit: int = 16, own: OwnRoots = OWN_ROOTS) -> Reading[Network]:
-    """The interfaces of the node, chosen as by default."""
-    return NetworkReader(node.proc, node.sys, Devices(max_per_kind=limit), own=own).read()
+def look(node: SmallNode, *, limit: int = 16, **more: Any) -> Reading[Network]:
+    """The interfaces of the node, chosen as by default; `more` is for the reader."""
+    return NetworkReader(node.proc, node.sys, Devices(max_per_kind=limit), **more).read()
 
 
 def named(reading: Reading[Network]) -> dict[str, Interface]:
@@ -210,13 +211,7 @@ def test_an_interface_that_comes_between_two_reads_hides_nothing(node: SmallNode
     before = (node.proc / "1/net/dev").read_text()
     node.interface("eth1")
     answers = [before]
-    reader = NetworkReader(
-        node.proc,
-        node.sys,
-        Devices(),
-        read_file=lambda path: answers.pop() if answers else path.read_text(),
-    )
-    reading = reader.read()
+    reading = look(node, read_file=lambda path: answers.pop() if answers else path.read_text())
     assert (named(reading)["eth0"].up, reading.missing) == (True, ())
 
 
@@ -227,8 +222,7 @@ def test_a_link_that_was_up_is_told_from_an_empty_cage(node: SmallNode) -> None:
     known_good = KnownGood()
 
     def interfaces() -> dict[str, Interface]:
-        reader = NetworkReader(node.proc, node.sys, Devices(), known_good=known_good)
-        return named(reader.read())
+        return named(look(node, known_good=known_good))
 
     assert (interfaces()["eth0"].link_was_up, interfaces()["eth1"].link_was_up) == (True, False)
     node.write("sys/class/net/eth0/operstate", "down\n")
@@ -240,8 +234,7 @@ def test_interfaces_of_pods_are_not_remembered(node: SmallNode) -> None:
     """Each pod brings a new name: they would leave no room for what has a cable."""
     node.interface("eni0a1b2c3d4e5")
     node.interface("eth0", pci="0000:04:00.0")
-    known_good = KnownGood(max_keys=1)
-    found = named(NetworkReader(node.proc, node.sys, Devices(), known_good=known_good).read())
+    found = named(look(node, known_good=KnownGood(max_keys=1)))
     assert [found[name].link_was_up for name in ("eni0a1b2c3d4e5", "eth0")] == [None, True]
 
 
@@ -271,9 +264,7 @@ def test_a_subfunction_has_no_cable_and_leaves_no_card_out(node: SmallNode) -> N
     """An adapter has hundreds of them, for pods; their links are down while nobody uses them."""
     node.interface("enp8s0f0s88", pci="0000:08:00.0/mlx5_core.sf.4")
     node.interface("eth0", pci="0000:08:00.0")
-    devices = Devices(max_per_kind=1)
-    (interface,) = NetworkReader(node.proc, node.sys, devices).read().value.interfaces
-    assert interface.device == "eth0"
+    assert [*named(look(node, limit=1))] == ["eth0"]
     assert named(look(node))["enp8s0f0s88"].pci_bus_id is None
 
 
