@@ -12,6 +12,7 @@ from exporter.collectors.cpu.usage import (
     usage_percent,
 )
 from exporter.reading.source import SourceFailed
+from tests.collectors.small_node import SmallNode
 
 STAT = """cpu  100 5 50 800 40 3 2 0 7 0
 cpu0 50 2 25 400 20 2 1 0 3 0
@@ -67,21 +68,17 @@ def test_usage_is_over_our_own_interval(
     assert usage_percent(before, now) == percent
 
 
-def test_cores_are_counted_by_their_siblings(tmp_path: Path) -> None:
+def test_cores_are_counted_by_their_siblings(node: SmallNode) -> None:
     """Two threads of one core are one core."""
     for cpu, siblings in enumerate(["0,2", "1,3", "0,2", "1,3"]):
-        topology = tmp_path / f"cpu{cpu}" / "topology"
-        topology.mkdir(parents=True)
-        (topology / "thread_siblings_list").write_text(siblings + "\n")
-    assert count_cores(tmp_path) == 2
+        node.write(f"sys/cpu{cpu}/topology/thread_siblings_list", f"{siblings}\n")
+    assert count_cores(node.sys) == 2
 
 
-def test_without_a_topology_cores_are_not_said(tmp_path: Path) -> None:
+def test_without_a_topology_cores_are_not_said(node: SmallNode) -> None:
     """They are absent with a reason, never zero."""
-    proc = tmp_path / "proc"
-    proc.mkdir()
-    (proc / "stat").write_text(STAT)
-    reading = CpuReader(proc, tmp_path / "sys").read()
+    node.write("proc/stat", STAT)
+    reading = CpuReader(node.proc, node.sys).read()
     assert reading.value.cores is None
     assert [missing.field for missing in reading.missing] == ["cores", "load"]
     assert (reading.value.threads, reading.value.usage_percent) == (2, None)

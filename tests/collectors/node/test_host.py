@@ -11,6 +11,7 @@ from exporter.collectors.node.host import (
     parse_uptime,
 )
 from exporter.reading.source import SourceFailed
+from tests.collectors.small_node import SmallNode
 
 OS_RELEASE = """# a comment
 NAME="Debian GNU/Linux"
@@ -21,39 +22,36 @@ broken line
 """
 
 
-def _tree(root: Path, *, os_release: str | None = OS_RELEASE, cpuinfo: str = "") -> Path:
-    (root / "proc/sys/kernel").mkdir(parents=True)
-    (root / "proc/uptime").write_text("86400.52 170000.00\n")
-    (root / "proc/sys/kernel/osrelease").write_text("6.1.0-13-amd64\n")
-    (root / "proc/cpuinfo").write_text(cpuinfo)
-    if os_release is not None:
-        (root / "etc").mkdir()
-        (root / "etc/os-release").write_text(os_release)
-    return root
+def _tree(node: SmallNode, cpuinfo: str = "") -> Path:
+    node.write("proc/uptime", "86400.52 170000.00\n")
+    node.write("proc/sys/kernel/osrelease", "6.1.0-13-amd64\n")
+    node.write("proc/cpuinfo", cpuinfo)
+    node.write("etc/os-release", OS_RELEASE)
+    return node.root
 
 
 def _reader(root: Path, known_model: str | None = None) -> HostReader:
     return HostReader(root / "proc", root, "host-a", lambda: known_model)
 
 
-def test_the_operating_system_is_that_of_the_node(tmp_path: Path) -> None:
+def test_the_operating_system_is_that_of_the_node(node: SmallNode) -> None:
     """Where the root of the node is mounted its os-release is read, not our own."""
-    host = _reader(_tree(tmp_path)).read().value
+    host = _reader(_tree(node)).read().value
     assert (host.os_name, host.os_version) == ("Debian GNU/Linux", "12")
     assert (host.hostname, host.kernel_version) == ("host-a", "6.1.0-13-amd64")
     assert host.uptime_secs == 86400.52
 
 
-def test_what_is_not_said_is_missing_with_a_reason(tmp_path: Path) -> None:
+def test_what_is_not_said_is_missing_with_a_reason(node: SmallNode) -> None:
     """An unknown processor is None and named among the missing fields."""
-    reading = _reader(_tree(tmp_path)).read()
+    reading = _reader(_tree(node)).read()
     assert reading.value.cpu_model is None
     assert [missing.field for missing in reading.missing] == ["cpu_model"]
 
 
-def test_the_kernels_name_of_the_processor_is_there_at_once(tmp_path: Path) -> None:
+def test_the_kernels_name_of_the_processor_is_there_at_once(node: SmallNode) -> None:
     """What py-cpuinfo says wins once it has spoken."""
-    root = _tree(tmp_path, cpuinfo="processor\t: 0\nmodel name\t: AMD EPYC 9654\n")
+    root = _tree(node, "processor\t: 0\nmodel name\t: AMD EPYC 9654\n")
     assert _reader(root).read().value.cpu_model == "AMD EPYC 9654"
     assert _reader(root, "AMD EPYC 9654 96-Core").read().value.cpu_model == "AMD EPYC 9654 96-Core"
 
