@@ -40,6 +40,11 @@ class SmallNode:
         (self.root / target).mkdir(parents=True, exist_ok=True)
         link.symlink_to(self.root / target)
 
+    def stand_in(self, path: str, file: Path) -> None:
+        """This file is read in the place of one that is there."""
+        (self.root / path).unlink()
+        (self.root / path).symlink_to(file)
+
     def pressure(self, resource: str, some: int = 3_500_000, full: int = 1_500_000) -> None:
         """The pressure on one resource, in microseconds."""
         averages = "avg10=0.25 avg60=12.50 avg300=1.00"

@@ -1,7 +1,6 @@
 """Ports of InfiniBand and RoCE cards."""
 
 import errno
-import os
 import shutil
 from pathlib import Path
 
@@ -107,10 +106,10 @@ def test_a_port_that_refuses_its_counters_is_not_asked_again(
     node: SmallNode, stuck_files: StuckFiles
 ) -> None:
     """Every refusal is a line in the kernel log: one is all we cause for each driver load."""
-    folder = node.root / port(node)
+    port_folder = port(node)
+    folder = node.root / port_folder
     counter = folder / "counters/port_rcv_data"
-    counter.unlink()
-    os.symlink(stuck_files.fail("refused", 22), counter)  # noqa: PTH211 - another filesystem
+    node.stand_in(f"{port_folder}/counters/port_rcv_data", stuck_files.fail("refused", 22))
     reader = InfinibandReader(node.sys, 16)
     first = reader.read()
     counter.unlink()
@@ -140,16 +139,15 @@ def test_a_card_that_failed_is_asked_again(
     node: SmallNode, stuck_files: StuckFiles, names: tuple[str, ...], error: int
 ) -> None:
     """What is no refusal passes, and then its counters are back."""
-    folder = node.root / port(node)
-    texts = {folder / name: (folder / name).read_text() for name in names}
-    for number, file in enumerate(texts):
-        file.unlink()
-        os.symlink(stuck_files.fail(f"failed{number}", error), file)  # noqa: PTH211 - another filesystem
+    folder = port(node)
+    texts = {name: (node.root / folder / name).read_text() for name in names}
+    for number, name in enumerate(names):
+        node.stand_in(f"{folder}/{name}", stuck_files.fail(f"failed{number}", error))
     reader = InfinibandReader(node.sys, 16)
     assert reader.read().value.ports[0].receive_bytes is None
-    for file, text in texts.items():
-        file.unlink()
-        file.write_text(text)
+    for name, text in texts.items():
+        (node.root / folder / name).unlink()
+        node.write(f"{folder}/{name}", text)
     found = reader.read().value.ports[0]
     assert (found.up, found.receive_bytes) == (True, 400)
 
