@@ -19,14 +19,14 @@ from exporter.collectors.ebpf.libraries import Found, OpenLibrary
 from exporter.collectors.ebpf.tenant_files import TenantFiles
 from exporter.collectors.ebpf.tracer import Script
 from exporter.probes.child import Children, Command
+from tests.collectors.ebpf.test_tracer import ATTACHED, END, shell
 from tests.fakes.fixtures import built
 from tests.fakes.native import CUDART, build_cudart
 from tests.fakes.waiting import until
 
 pytestmark = pytest.mark.system
 
-GOOD = """echo '{"type": "attached_probes", "data": {"probes": 3}}'
-printf '%s\\n' '{"type": "printf", "data": "end\\n"}'; sleep 60"""
+GOOD = f"{ATTACHED}; {END}; sleep 60"
 BAD = "echo 'ERROR: no memory' >&2; exit 1"
 
 
@@ -81,8 +81,7 @@ class Stage:
 
     def _command(self, script: Script) -> Command:
         self.scripts.append(script)
-        text = BAD if self.bad(script) else GOOD
-        return Command(("/bin/sh", "-c", text), {"PATH": "/usr/bin:/bin"})
+        return shell(BAD if self.bad(script) else GOOD)
 
 
 @pytest.fixture

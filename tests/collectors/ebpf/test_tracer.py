@@ -26,6 +26,11 @@ MAP = """echo '{"type": "map", "data": {"@sum0": {"1,2,3,0": 5}}}'"""
 END = r"""printf '%s\n' '{"type": "printf", "data": "end\n"}'"""
 
 
+def shell(text: str) -> Command:
+    """What the shell runs in the place of bpftrace."""
+    return Command(("/bin/sh", "-c", text), {"PATH": "/usr/bin:/bin"})
+
+
 class Stage:
     """A tracer whose bpftrace is a shell script."""
 
@@ -33,8 +38,7 @@ class Stage:
         self.records: list[Mapping[str, Any]] = []
         self.children = Children()
         self.has_printed = asyncio.Event()
-        command = Command(("/bin/sh", "-c", text), {"PATH": "/usr/bin:/bin"})
-        self.tracer = Tracer(Script("", self._take), self.children, command, patience)
+        self.tracer = Tracer(Script("", self._take), self.children, shell(text), patience)
 
     def _take(self, record: Mapping[str, Any]) -> None:
         if "@bad" in record:
@@ -115,11 +119,7 @@ async def test_a_script_that_ended_is_started_again_after_a_pause() -> None:
     now, children = [100.0], Children()
     fails = "echo 'ERROR: no memory' >&2; exit 1"
     texts = iter([fails, fails, f"{ATTACHED}; sleep 60"])
-
-    def command(_: Script) -> Command:
-        return Command(("/bin/sh", "-c", next(texts)), {"PATH": "/usr/bin:/bin"})
-
-    tracing = Tracing(children, command, lambda: now[0])
+    tracing = Tracing(children, lambda _: shell(next(texts)), lambda: now[0])
     script = Script("", lambda _: None)
     for secs in (0.0, 3600.0):  # one that ran for an hour is back as soon as the first time
         tracing.start(script)
@@ -159,8 +159,7 @@ async def test_a_program_that_cannot_be_run_is_a_failure() -> None:
 async def test_what_forbids_it_to_run_is_known_without_a_library(text: str, problem: str) -> None:
     """A program that counts nothing ends well, or says why no other could run."""
     children = Children()
-    command = Command(("/bin/sh", "-c", text), {"PATH": "/usr/bin:/bin"})
-    trial = Trial(children, lambda _: command)
+    trial = Trial(children, lambda _: shell(text))
     assert trial.problem == ""
     trial.start()
     await asyncio.sleep(0)
@@ -178,7 +177,7 @@ async def test_a_trial_that_cannot_be_started_says_so() -> None:
     await until(lambda: trial.problem)
     assert trial.problem == "bpftrace cannot be started: No such file or directory"
     trial.kill()
-    trial = Trial(children, lambda _: Command(("/bin/sh", "-c", "sleep 60"), {}))
+    trial = Trial(children, lambda _: shell("sleep 60"))
     trial.start()
     await until(lambda: children.pids)
     trial.kill()
