@@ -16,6 +16,7 @@ from tests.program import Program, wait_for
 
 FAST = {"metrics": {"collect_interval_secs": 1}}
 ATTACHED_SECS = 120.0
+"""Other tests attach at the same time: the kernel waits for all tasks at each function."""
 
 
 class Jobs:
@@ -101,15 +102,13 @@ def tracers_of(program: Program) -> list[int]:
 def attached(program: Program, count: int = 1) -> None:
     """Wait until so many libraries are attached to."""
     text = f'hw_call_libraries{{node="{os.uname().nodename}"}} {count}\n'
-
-    def are_attached() -> bool | None:
-        return text in program.get("/metrics").text or None
-
-    wait_for(are_attached, f"{count} libraries attached", ATTACHED_SECS)
+    wait_for(
+        lambda: text in program.get("/metrics").text, f"{count} libraries attached", ATTACHED_SECS
+    )
 
 
-def _has_ended(pid: int) -> bool | None:
-    return _name(pid) != "bpftrace" or None
+def _have_ended(tracers: list[int]) -> bool:
+    return "bpftrace" not in map(_name, tracers)
 
 
 def _name(pid: int) -> str:
@@ -153,8 +152,7 @@ def test_nothing_is_left_when_it_ends_or_is_killed(
         tracers = tracers_of(program)
         assert tracers
         program.stop(number)
-        for pid in tracers:
-            wait_for(partial(_has_ended, pid), "bpftrace to end", ATTACHED_SECS)
+        wait_for(partial(_have_ended, tracers), "bpftrace to end", ATTACHED_SECS)
     events = Path("/sys/kernel/tracing/uprobe_events")
     assert not events.exists() or not events.read_text()
 
@@ -177,12 +175,10 @@ def test_processes_come_and_go_in_other_mount_namespaces(
     assert not list(hidden.iterdir())
     jobs.go()
     wait_for(
-        lambda: (
-            calls_of(program.get("/metrics").text) == {"cudaMalloc": 500, "cudaFree": 700} or None
-        ),
+        lambda: calls_of(program.get("/metrics").text) == {"cudaMalloc": 500, "cudaFree": 700},
         "all calls to be counted",
         ATTACHED_SECS,
     )
     attached(program, 0)
-    wait_for(lambda: not tracers_of(program) or None, "bpftrace to end", ATTACHED_SECS)
+    wait_for(lambda: not tracers_of(program), "bpftrace to end", ATTACHED_SECS)
     assert calls_of(program.get("/metrics").text) == {"cudaMalloc": 500, "cudaFree": 700}

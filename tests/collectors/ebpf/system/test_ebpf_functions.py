@@ -56,7 +56,7 @@ def test_chosen_functions_are_counted_and_no_others(tmp_path: Path) -> None:
         assert job.stdout is not None
         try:
             job.stdout.readline()
-            wait_for(lambda: _is_attached(program) or None, "bpftrace to be attached", 60)
+            wait_for(lambda: _is_attached(program), "bpftrace to be attached", 60)
             job.stdin.write("go\n")
             job.stdin.flush()
             assert job.stdout.readline() == "done\n"

@@ -136,7 +136,7 @@ def unit() -> Iterator[Path]:
     folder = mounted / "hw-test-sender.service"
     folder.mkdir()
     yield folder
-    wait_for(lambda: not (folder / "cgroup.procs").read_text() or None, "the sender to end")
+    wait_for(lambda: not (folder / "cgroup.procs").read_text(), "the sender to end")
     folder.rmdir()
 
 
@@ -221,7 +221,7 @@ def test_requests_to_disks_are_counted(program: Program) -> None:
     def are_all_counted() -> bool:
         return all(counted()[key] >= (own[key] - own_before[key]) * 0.98 - 5 for key in own)
 
-    wait_for(lambda: are_all_counted() or None, "all requests to be counted", 60)
+    wait_for(are_all_counted, "all requests to be counted", 60)
     found, own_after = counted(), _own_counts(disks)
     for key in own:
         assert found[key] <= (own_after[key] - long_before[key]) * 1.02 + 5

@@ -12,15 +12,13 @@ from typing import Any
 
 import pytest
 
+from tests.collectors.ebpf.system.test_ebpf import attached
 from tests.fakes.fixtures import built
 from tests.fakes.native import NCCL, build_nccl, build_ranks
 from tests.program import Program, wait_for
 
 SETTINGS: dict[str, dict[str, Any]] = {"ebpf": {"enabled": True, "layers": ["nccl"]}}
 PROMISED_SECS = 30.0
-ATTACHED_SECS = 120.0
-"""Other tests attach at the same time: the kernel waits for all tasks at each function."""
-
 FLOATS_BYTES = 4000
 NODE = os.uname().nodename
 
@@ -107,9 +105,7 @@ class Node:
         self.jobs["jittery"].start(3, 4000, 40, 20)
         self.jobs["ending"].start(3, 60, 40, 5, (-1, 0), "leave")
         self.jobs["exact"].start(3, 200, 2)
-        text = f'hw_call_libraries{{node="{NODE}"}} 1\n'
-        look = lambda: text in self.program.get("/metrics").text or None  # noqa: E731
-        wait_for(look, "the library attached", ATTACHED_SECS)
+        attached(self.program)
         for job in self.jobs.values():
             job.go()
         for name in ("ending", "exact"):
@@ -198,7 +194,7 @@ def test_healthy_jobs_have_no_fault(node: Node) -> None:
     node.recover()
     straggling = f"pid {node.jobs['straggling'].pid(3)})"
 
-    def is_only_straggling() -> bool | None:
-        return all(straggling in fault.summary for fault in node.faults()) or None
-
-    wait_for(is_only_straggling, "the other faults to end")
+    wait_for(
+        lambda: all(straggling in fault.summary for fault in node.faults()),
+        "the other faults to end",
+    )
