@@ -45,24 +45,15 @@ class SmallNode:
         (self.root / path).unlink()
         (self.root / path).symlink_to(file)
 
-    def pressure(self, resource: str, some: int = 3_500_000, full: int = 1_500_000) -> None:
+    def pressure(self, resource: str) -> None:
         """The pressure on one resource, in microseconds."""
         averages = "avg10=0.25 avg60=12.50 avg300=1.00"
-        lines = f"some {averages} total={some}\nfull {averages} total={full}\n"
+        lines = f"some {averages} total=3500000\nfull {averages} total=1500000\n"
         self.write(f"proc/pressure/{resource}", lines)
 
-    def interface(
-        self,
-        name: str,
-        *,
-        received: tuple[int, int, int, int] = (1000, 10, 1, 2),
-        sent: tuple[int, int, int, int] = (2000, 20, 3, 4),
-        pci: str | None = None,
-        **attributes: object,
-    ) -> None:
+    def interface(self, name: str, *, pci: str | None = None, **attributes: object) -> None:
         """A network interface; the numbers are bytes, packets, errors and drops."""
-        first, last = " ".join(map(str, received)), " ".join(map(str, sent))
-        self._interfaces.append(f"{name}: {first} 0 0 0 0 {last} 0 0 0 0\n")
+        self._interfaces.append(f"{name}: 1000 10 1 2 0 0 0 0 2000 20 3 4 0 0 0 0\n")
         self.write("proc/1/net/dev", NET_DEV_HEAD + "".join(self._interfaces))
         said = {
             "operstate": "up",
@@ -95,10 +86,8 @@ class SmallNode:
         fstype: str = "ext4",
         device: str = "/dev/sda1",
         number: str = "8:1",
-        root: str = "/",
-        options: str = "rw,relatime",
     ) -> None:
         """A mount in the table of process 1."""
-        line = f"22 27 {number} {root} {mountpoint} {options} shared:1 - {fstype} {device} rw\n"
+        line = f"22 27 {number} / {mountpoint} rw,relatime shared:1 - {fstype} {device} rw\n"
         self._mounts.append(line)
         self.write("proc/1/mountinfo", "".join(self._mounts))

@@ -29,14 +29,12 @@ class Tree:
     def __init__(self, folder: Path) -> None:
         self.root = folder
 
-    def add(
-        self, pid: int, *paths: str, state: str = "S", inode: int = 7, line: str = CODE
-    ) -> None:
+    def add(self, pid: int, *paths: str, state: str = "S", line: str = CODE) -> None:
         """A process that maps these files."""
         folder = self.root / str(pid)
         folder.mkdir(exist_ok=True)
         (folder / "stat").write_text(f"{pid} (a) b) {state} 50 1 1 0")
-        maps = [line.format(n=n, inode=inode + n, path=path) for n, path in enumerate(paths)]
+        maps = [line.format(n=n, inode=7 + n, path=path) for n, path in enumerate(paths)]
         (folder / "maps").write_text("".join(maps))
 
     def finder(self) -> LibraryFinder:
