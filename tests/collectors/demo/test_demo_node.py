@@ -29,8 +29,8 @@ from exporter.probes.protocol import decode_line, encode_line
 BY_NAME = {incident.name: incident for incident in INCIDENTS}
 
 
-def _after(secs: float, gpus: int = 8, seed: int = 1) -> DemoNode:
-    node = DemoNode(gpus, seed, speed=1.0)
+def _after(secs: float, seed: int = 1) -> DemoNode:
+    node = DemoNode(8, seed, speed=1.0)
     node.advance_to(secs)
     return node
 
@@ -82,8 +82,7 @@ def _is_lost(node: DemoNode) -> bool:
 
 def _has_bad_link(node: DemoNode) -> bool:
     before = dict(_gpu(node, 3).nvlink_errors_total or ())
-    later = DemoNode(8, 1, speed=1.0)
-    later.advance_to(node.now.secs + 10)
+    later = _after(node.now.secs + 10)
     return dict(_gpu(later, 3).nvlink_errors_total or ())["crc_flit"] > before["crc_flit"]
 
 

@@ -141,13 +141,13 @@ def test_maps_that_cost_too_much_time_wait_for_the_next_look(tree: Tree) -> None
     assert [len(each) for each in seen] == [1, 2, 3]
 
 
-def in_root(tree: Tree, file: Path, path: str = "/lib.so") -> Found:
-    """A file that process 1 sees at this path of its own root."""
+def in_root(tree: Tree, file: Path) -> Found:
+    """A file that process 1 sees as /lib.so of its own root."""
     (tree.root / "1").mkdir(exist_ok=True)
     root = tree.root / "1" / "root"
     root.mkdir()
-    (root / path.lstrip("/")).symlink_to(file)
-    return Found("cuda", path, ("fe:00", str(file.stat().st_ino)))
+    (root / "lib.so").symlink_to(file)
+    return Found("cuda", "/lib.so", ("fe:00", str(file.stat().st_ino)))
 
 
 def test_a_library_is_opened_through_the_root_of_its_process(tree: Tree, tmp_path: Path) -> None:
