@@ -23,6 +23,7 @@ from exporter.model.verdict import Conclusions, Fault, FaultState, Subject
 from exporter.rule_runner import RuleRunner
 from exporter.state import MISFITS, parse
 from tests.collectors.detectors.readings import IDLE, NodeOfGpus, node, uuid
+from tests.fakes.source_context import call_now
 from tests.loaded_once import EVERYTHING_ONCE
 
 T = TypeVar("T")
@@ -191,16 +192,7 @@ def test_detectors_that_break_cost_themselves(caplog: pytest.LogCaptureFixture) 
     assert len(caplog.records) == 1
 
 
-async def _at_once(function: Callable[[], T]) -> T:
-    return function()
-
-
-def call(function: Callable[[], T]) -> Awaitable[T]:
-    """How a blocking function is called here."""
-    return _at_once(function)
-
-
-def running(folder: Path, boot: str = "boot-1", call: CallBlocking = call) -> RuleRunner:
+def running(folder: Path, boot: str = "boot-1", call: CallBlocking = call_now) -> RuleRunner:
     """The judge of a program that keeps its state here."""
     (folder / "proc/sys/kernel/random").mkdir(parents=True, exist_ok=True)
     (folder / "proc/sys/kernel/random/boot_id").write_text(f"{boot}\n")
@@ -244,7 +236,7 @@ async def test_a_fit_that_breaks_costs_no_conclusions(
     def breaking(function: Callable[[], T]) -> Awaitable[T]:
         if getattr(function, "__name__", "") == "advance":
             raise ZeroDivisionError
-        return _at_once(function)
+        return call_now(function)
 
     runner = running(tmp_path, call=breaking)
     concluded = await run(runner, node(), 2, 15.0)

@@ -1,9 +1,8 @@
 """The kubelet's pod-resources socket: absent, silent, garbled, replaced, and right."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -38,18 +37,13 @@ from tests.collectors.workloads.kubelet import (
     say_nothing,
     speak,
 )
-
-T = TypeVar("T")
+from tests.fakes.source_context import call_now
 
 GPU = "GPU-5a1c0d3e-7b42-4c19-9d10-000000000000"
 ROW = ("ml", "train-0", "trainer", "nvidia.com/gpu", (GPU, f"{GPU}::3"))
 DEVICE = DeviceId(uuid=GPU)
 HELD = (Replicas(DEVICE, "nvidia.com/gpu", 1),)
 TRAINER = Allocation("trainer", (DEVICE,), namespace="ml", pod="train-0", replicas=HELD)
-
-
-async def _at_once(function: Callable[[], T]) -> T:
-    return function()
 
 
 @pytest.fixture
@@ -60,7 +54,7 @@ def root(short_path: Path) -> Path:
 
 
 def _resources(root: Path, timeout_secs: float = 5.0) -> PodResources:
-    return PodResources(root, _at_once, timeout_secs)
+    return PodResources(root, call_now, timeout_secs)
 
 
 @pytest.mark.parametrize("piece_bytes", [1, 7, 16384])
