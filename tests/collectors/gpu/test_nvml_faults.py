@@ -1,6 +1,5 @@
 """What the library does wrong, and what it costs: real probe processes over the fake library."""
 
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
@@ -22,6 +21,7 @@ from exporter.probes.child import Children
 from tests.collectors.gpu.nvml_probe.probe_process import probe_command
 from tests.fakes.native import build_nvml
 from tests.fakes.nvml_library import NvmlLibrary
+from tests.fakes.waiting import until
 
 pytestmark = pytest.mark.system
 
@@ -176,15 +176,6 @@ async def test_a_gpu_that_hangs_costs_itself_only(way: Asked, fault: str) -> Non
     way.say(*EIGHT)
     await until(lambda: way.changes == 2)
     assert len((await way.ask()).gpus) == 8
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so, for half a minute at most."""
-    for _ in range(3000):
-        if is_so():
-            return
-        await asyncio.sleep(0.01)
-    raise TimeoutError("it did not become so within 30 s")
 
 
 async def test_a_call_that_hangs_on_every_gpu_is_no_fault_of_one(way: Asked) -> None:
