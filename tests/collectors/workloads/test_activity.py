@@ -71,7 +71,10 @@ def test_a_strange_schedstat_counts_nothing(tmp_path: Path, text: str) -> None:
 
 
 def test_the_last_window_counts(tmp_path: Path) -> None:
-    """One that stops is not busy any more after the next window; until then it is as before."""
+    """One that stops is not busy any more after the next window; until then it is as before.
+
+    Without bytes that we may see processor time alone decides.
+    """
     activity = Activity(tmp_path)
     for at in (0.0, WINDOW_SECS):
         busy = activity.look([facts(at)], at)
@@ -88,11 +91,3 @@ def test_a_process_that_is_gone_is_forgotten(tmp_path: Path) -> None:
         activity.look([facts(at)], at)
     assert activity.look([], WINDOW_SECS) == {}
     assert activity.look([facts(1.0)], 2 * WINDOW_SECS) == {}
-
-
-def test_bytes_that_we_may_not_see_are_none(tmp_path: Path) -> None:
-    """Without the right to read them processor time alone decides."""
-    activity = Activity(tmp_path)
-    for at in (0.0, WINDOW_SECS):
-        busy = activity.look([facts(at)], at)
-    assert busy == {PID: True}
