@@ -24,6 +24,7 @@ from exporter.collectors.workloads.kubelet_grpc import (
     frame,
 )
 from exporter.reading.source import SourceAbsent, SourceFailed
+from tests.collectors.node_tree import device_entry
 from tests.collectors.workloads.kubelet import Kubelet
 
 MANY_PINGS = 200
@@ -32,14 +33,8 @@ GPU = "GPU-5a1c0d3e-7b42-4c19-9d10-000000000000"
 MIG = "MIG-6a1c0d3e-7b42-4c19-9d10-000000000000"
 
 
-def _checkpoint(device_ids: object, resource: str = "nvidia.com/gpu") -> str:
-    entry = {
-        "PodUID": UID,
-        "ContainerName": "trainer",
-        "ResourceName": resource,
-        "DeviceIDs": device_ids,
-        "AllocResp": "",
-    }
+def _checkpoint(device_ids: object) -> str:
+    entry = {**device_entry(UID, "trainer", ()), "DeviceIDs": device_ids}
     return json.dumps({"Data": {"PodDeviceEntries": [entry]}, "Checksum": 1})
 
 
