@@ -169,12 +169,8 @@ async def test_writes_wait_for_each_other_and_only_the_newest_is_written(tmp_pat
     assert json.loads((tmp_path / "xids.json").read_text())["numbers"] == [49]
     store.save({"numbers": [50]})
     await _rest()
-    assert await store_again(tmp_path, disk).load(numbers) == [50]
-
-
-def store_again(folder: Path, disk: Disk) -> XidStore:
-    """The store of the next process of this boot."""
-    return XidStore(folder, folder, disk)
+    store = XidStore(tmp_path, tmp_path, disk)  # of the next process of this boot
+    assert await store.load(numbers) == [50]
 
 
 async def test_nothing_is_written_before_what_was_kept_is_read(tmp_path: Path) -> None:
@@ -187,4 +183,5 @@ async def test_nothing_is_written_before_what_was_kept_is_read(tmp_path: Path) -
     assert await store.load(numbers) is None
     store.save({"numbers": [1, 2]})
     await _rest()
-    assert await store_again(tmp_path, disk).load(numbers) == [1, 2]
+    store = XidStore(tmp_path, tmp_path, disk)  # of the next process of this boot
+    assert await store.load(numbers) == [1, 2]
