@@ -23,20 +23,33 @@ def amd(tmp_path: Path) -> AmdNode:
     return node
 
 
-def started(node: AmdNode, folder: Path) -> Program:
-    """The program on this node, where nothing looks for GPUs of NVIDIA."""
+def test_amd_cards_are_on_the_page_without_a_child(amd: AmdNode, tmp_path: Path) -> None:
+    """The families of NVIDIA have samples of both cards; nothing is started to read them.
+
+    The plugin of AMD names cards by their address: a pod holds one of them without a process.
+    """
+    tree = NodeTree(tmp_path / "node")
+    uid = "0f1e2d3c-1111-2222-3333-444455556666"
+    tree.pod("team", "train-0", uid, "main")
+    tree.checkpoint(device_entry(uid, "main", [SECOND], resource="amd.com/gpu"))
+    amd.compute_node(1, 101, FIRST)
+    amd.compute_node(2, 102, SECOND)
     changes: dict[str, dict[str, Any]] = {
         "metrics": {"collect_interval_secs": 0.2},
-        "sources": {"sys_root": str(node.sys), "cpu_model_probe": False},
+        "sources": {
+            "sys_root": str(amd.sys),
+            "host_root": str(tree.root),
+            "cpu_model_probe": False,
+        },
         "gpu": {"driver_markers": ["/nowhere/driver"], "smi_paths": ["/nowhere/smi"]},
     }
-    return Program(folder / "run", changes)
-
-
-def test_amd_cards_are_on_the_page_without_a_child(amd: AmdNode, tmp_path: Path) -> None:
-    """The families of NVIDIA have samples of both cards; nothing is started to read them."""
-    with started(amd, tmp_path) as program:
-        page = program.page_with('gpu_vendor="amd"').text
+    with Program(tmp_path / "run", changes) as program:
+        page = program.page_with("hw_gpu_idle_allocated_seconds{").text
+        assert 'gpu_vendor="amd"' in page
+        held = "hw_gpu_idle_allocated_seconds{"
+        (line,) = [line for line in page.splitlines() if line.startswith(held)]
+        assert 'gpu_index="1"' in line
+        assert 'namespace="team",pod="train-0",container="main"' in line
         for family, value in (
             ("hw_gpu_temperature_celsius", 53),
             ("hw_gpu_memory_total_bytes", 34342961152),
@@ -84,28 +97,3 @@ def test_npus_are_on_the_page_and_their_health_is_judged(tmp_path: Path) -> None
         wait_for(lambda: None if program.child_pids() else True, "no child to be left")
         code, secs = program.stop()
         assert (code, secs < 5) == (0, True)
-
-
-def test_a_pod_that_was_given_a_card_is_named(amd: AmdNode, tmp_path: Path) -> None:
-    """The plugin of AMD names cards by their address: the pod holds it without a process."""
-    tree = NodeTree(tmp_path / "node")
-    uid = "0f1e2d3c-1111-2222-3333-444455556666"
-    tree.pod("team", "train-0", uid, "main")
-    tree.checkpoint(device_entry(uid, "main", [SECOND], resource="amd.com/gpu"))
-    amd.compute_node(1, 101, FIRST)
-    amd.compute_node(2, 102, SECOND)
-    changes: dict[str, dict[str, Any]] = {
-        "metrics": {"collect_interval_secs": 0.2},
-        "sources": {
-            "sys_root": str(amd.sys),
-            "host_root": str(tree.root),
-            "cpu_model_probe": False,
-        },
-    }
-    with Program(tmp_path / "run", changes) as program:
-        page = program.page_with("hw_gpu_idle_allocated_seconds{").text
-        (line,) = [
-            line for line in page.splitlines() if line.startswith("hw_gpu_idle_allocated_seconds{")
-        ]
-        assert 'gpu_index="1"' in line
-        assert 'namespace="team",pod="train-0",container="main"' in line
