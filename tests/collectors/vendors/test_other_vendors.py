@@ -14,7 +14,6 @@ from exporter.collectors.vendors.sysfs_cards import SysfsCards
 from exporter.collectors.vendors.vendors import VENDORS
 from exporter.config import Config, Sources
 from tests.collectors.vendors.vendor_node import VendorNode
-from tests.fakes.amd_cards import AmdNode
 from tests.fakes.refused import refuse
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import in_virtual_time
@@ -109,13 +108,3 @@ async def test_a_bug_about_one_vendor_costs_that_vendor(tmp_path: Path) -> None:
     before = gpus.backend.reason
     await gpus.wait_a_moment()
     assert (before, gpus.backend.reason) == ("pending", "unknown_error")
-
-
-@in_virtual_time
-async def test_only_drivers_that_are_here_are_named(tmp_path: Path) -> None:
-    """A node with one driver says nothing of the others, from the first collection on."""
-    AmdNode(tmp_path / "sys").card("0000:83:00.0")
-    node = VendorNode(tmp_path / "sys")
-    first = await node.read()
-    await node.source.close()
-    assert [each.backend for each in first.others] == ["amdgpu"]
