@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from exporter.blocking import DaemonThreads
 from exporter.collectors.everything import families_of
 from exporter.collectors.gpu.backend import GpuAnswer
 from exporter.collectors.gpu.values import Gpu, GpuProcess, Gpus
@@ -17,7 +18,7 @@ from exporter.collectors.vendors.amd.metrics import Throttling, parse_metrics
 from exporter.exposition.render import Format, render
 from exporter.model.snapshot import Snapshot
 from exporter.toml import tomllib
-from tests.collectors.vendors.vendor_node import VendorNode, look, only, threads
+from tests.collectors.vendors.vendor_node import VendorNode, look, only
 from tests.fakes.amd_cards import MI100, AmdNode, metrics_v1_3, metrics_v1_8, metrics_v1_9
 
 FIRST, SECOND = "0000:83:00.0", "0000:a3:00.0"
@@ -263,7 +264,8 @@ def test_energy_and_throttling_come_from_the_metrics_table(
     """Energy counts in 2^-16 J; a throttler is active when it grew since the last look."""
     before = table(65536 * 1000, (1000, 5, 100, 0, 0, 0))
     now = table(65536 * 1001, (2000, 5, 900, 0, 0, 0))
-    first = only(look(_with(node, before))).gpu
+    node.card(FIRST, {"gpu_metrics": before})
+    first = only(look(node.sys)).gpu
     assert (first.energy_joules_total, first.throttle_active) == (1000, None)
     gpu = only(look(node.sys, lambda: node.card(FIRST, {"gpu_metrics": now}))).gpu
     assert gpu.energy_joules_total == 1001
@@ -305,8 +307,7 @@ def test_a_cut_or_unknown_table_says_nothing() -> None:
 async def test_a_file_that_hangs_costs_its_card(node: AmdNode) -> None:
     """The card is hung and not read again; the other stays fresh; it is back when it answers."""
     node.card(SECOND, {"unique_id": "a3b000000000002\n"})
-    call = threads()
-    vendor_node = VendorNode(node.sys, call=call, timeout_secs=0.2)
+    vendor_node = VendorNode(node.sys, call=DaemonThreads(), timeout_secs=0.2)
     await vendor_node.read()
     pipe = node.sys / "bus/pci/devices" / FIRST / "gpu_busy_percent"
     _trap(pipe)
@@ -336,8 +337,3 @@ def _trap(file: Path) -> None:
     """Make reading this file hang for ever."""
     file.unlink(missing_ok=True)
     os.mkfifo(file)
-
-
-def _with(node: AmdNode, table: bytes) -> Path:
-    node.card(FIRST, {"gpu_metrics": table})
-    return node.sys

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from exporter.blocking import CallBlocking, DaemonThreads
+from exporter.blocking import CallBlocking
 from exporter.collectors.gpu.backend import Backends, GpuAnswer
 from exporter.collectors.gpu.source import GpuSource
 from exporter.collectors.gpu.values import Gpus, GpuState
@@ -111,8 +111,3 @@ def only(gpus: Gpus) -> GpuState:
     """The one GPU there is."""
     (state,) = gpus.states
     return state
-
-
-def threads() -> DaemonThreads:
-    """Real threads, for files that hang."""
-    return DaemonThreads()
