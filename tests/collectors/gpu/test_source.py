@@ -1,7 +1,6 @@
 """The order of truth, in virtual time with ways that answer as each test says."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,58 +12,15 @@ from exporter.collectors.gpu.source import GpuSource, build_gpu
 from exporter.collectors.gpu.values import Gpu, GpuBackend, Gpus
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.config import Config, GpuConfig, Sources
+from tests.collectors.gpu.backends import ScriptedBackend, answers, fails
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import in_virtual_time
 from tests.probes.scripted_children import ScriptedChildren
-
-Step = Callable[[], Awaitable[GpuAnswer]]
 
 
 def card(index: int, temperature: float = 50.0) -> Gpu:
     """A GPU of a node."""
     return Gpu(index=index, uuid=f"GPU-{index}", name="H100", temperature_celsius=temperature)
-
-
-def answers(
-    *gpus: Gpu,
-    problems: tuple[GpuProblem, ...] = (),
-    after_secs: float = 0,
-    driver_version: str = "550.1",
-    cuda_version: str | None = "12.4",
-) -> Step:
-    """A pass that succeeds."""
-
-    async def step() -> GpuAnswer:
-        await asyncio.sleep(after_secs)
-        return GpuAnswer(gpus, problems, driver_version, cuda_version)
-
-    return step
-
-
-def fails(reason: str, after_secs: float = 0) -> Step:
-    """A pass that fails."""
-
-    async def step() -> GpuAnswer:
-        await asyncio.sleep(after_secs)
-        raise BackendError(reason, f"it is {reason}")
-
-    return step
-
-
-class ScriptedBackend:
-    """A backend that does what its script says, pass by pass; the last step is repeated."""
-
-    def __init__(self, *script: Step) -> None:
-        self.passes = 0
-        self.is_closed = False
-        self._script = script
-
-    async def ask(self) -> GpuAnswer:
-        self.passes += 1
-        return await self._script[min(self.passes, len(self._script)) - 1]()
-
-    async def close(self) -> None:
-        self.is_closed = True
 
 
 class Node:

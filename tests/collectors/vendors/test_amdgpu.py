@@ -12,7 +12,6 @@ import pytest
 
 from exporter.blocking import DaemonThreads
 from exporter.collectors.everything import families_of
-from exporter.collectors.gpu.backend import GpuAnswer
 from exporter.collectors.gpu.values import Gpu, GpuProcess, Gpus
 from exporter.collectors.vendors.amd.metrics import Throttling, parse_metrics
 from exporter.exposition.render import Format, render
@@ -190,7 +189,7 @@ def test_numbers_follow_the_bus(node: AmdNode) -> None:
 async def test_gpus_of_both_vendors_are_one_list(node: AmdNode) -> None:
     """Beside NVML the card has the next number; both backends are named."""
     node.other_device("0000:c1:00.0", "0x10de", "0x030200")
-    nvidia = GpuAnswer((Gpu(index=0, uuid="GPU-n", name="H100"),), driver_version="550.1")
+    nvidia = Gpu(index=0, uuid="GPU-n", name="H100")
     gpus = await VendorNode(node.sys, nvidia=nvidia).read()
     assert [(s.gpu.index, s.gpu.vendor) for s in gpus.states] == [(0, "nvidia"), (1, "amd")]
     assert [(each.backend, each.driver_version) for each in gpus.backends] == [

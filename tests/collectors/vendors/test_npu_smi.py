@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from exporter.collectors.gpu.backend import GpuAnswer
 from exporter.collectors.gpu.values import Gpu, Gpus
 from tests.collectors.vendors.vendor_node import VendorNode
 from tests.fakes.npu_smi import A3, DUO, NpuNode, tables
@@ -133,7 +132,7 @@ async def test_a_late_answer_does_not_ask_nvidia_again(npu: NpuNode) -> None:
     """Chips that come after the collection are shown at once, without a pass over the others."""
     npu.prints(tables(A3))
     npu.runs(f'sleep 1.3; cat "{npu.bin}/output"')
-    h100 = GpuAnswer((Gpu(index=0, uuid="GPU-n", name="H100"),))
+    h100 = Gpu(index=0, uuid="GPU-n", name="H100")
     node = VendorNode(npu.root / "sys", nvidia=h100, timeout_secs=20.0, environment=npu.environment)
     first = await node.read()
     await node.settle()

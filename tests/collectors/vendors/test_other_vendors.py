@@ -21,7 +21,7 @@ from tests.fakes.virtual_time import in_virtual_time
 T = TypeVar("T")
 
 AMD = VENDORS[0]
-NVIDIA = GpuAnswer((Gpu(index=0, uuid="GPU-n", name="H100"),))
+NVIDIA = Gpu(index=0, uuid="GPU-n", name="H100")
 
 
 class Blocked:

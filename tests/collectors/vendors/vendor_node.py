@@ -5,31 +5,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from exporter.blocking import CallBlocking
-from exporter.collectors.gpu.backend import Backends, GpuAnswer
+from exporter.collectors.gpu.backend import Backends
 from exporter.collectors.gpu.source import GpuSource
-from exporter.collectors.gpu.values import Gpus, GpuState
+from exporter.collectors.gpu.values import Gpu, Gpus, GpuState
 from exporter.collectors.gpu.xids.nvml_events import GpuEvents
 from exporter.collectors.vendors.collector import with_other_vendors
 from exporter.config import Config, GpuConfig, Sources
 from exporter.probes.child import Children
+from tests.collectors.gpu.backends import ScriptedBackend, answers
 from tests.fakes.source_context import call_now, source_context
 from tests.fakes.virtual_time import run_virtually
-
-
-class SilentBackend:
-    """NVML on a node with these GPUs, or with none."""
-
-    def __init__(self, answer: GpuAnswer) -> None:
-        self._answer = answer
-        self.passes = 0
-
-    async def ask(self) -> GpuAnswer:
-        self.passes += 1
-        await asyncio.sleep(0)
-        return self._answer
-
-    async def close(self) -> None:
-        await asyncio.sleep(0)
 
 
 class VendorNode:
@@ -39,7 +24,7 @@ class VendorNode:
         self,
         sys_root: Path,
         *,
-        nvidia: GpuAnswer | None = None,
+        nvidia: Gpu | None = None,
         call: CallBlocking = call_now,
         timeout_secs: float = 5.0,
         sees_host_pids: bool = True,
@@ -49,7 +34,7 @@ class VendorNode:
         self._now = 1000.0
         self.wakes = 0
         self._woken = asyncio.Event()
-        self.nvml = SilentBackend(nvidia or GpuAnswer(()))
+        self.nvml = ScriptedBackend(answers(nvidia) if nvidia else answers())
         self.children = Children()
         ctx = source_context(
             Config(
