@@ -7,16 +7,6 @@ from exporter.collectors.gpu.supervision.call_failures import (
 )
 
 
-class Clock:
-    """A clock that stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_a_breadcrumb_names_call_and_gpu() -> None:
     """Without a place it is a call of the library as a whole."""
     assert call_and_place("nvmlInit") == ("nvmlInit", None)
@@ -29,7 +19,7 @@ def test_a_breadcrumb_names_call_and_gpu() -> None:
 
 def test_the_third_crash_on_a_gpu_switches_the_call_off_there() -> None:
     """On two GPUs it is off everywhere."""
-    calls = DisabledCalls(Clock())
+    calls = DisabledCalls(lambda: 0.0)
     assert [calls.note_crash("power@3") for _ in range(3)] == [None, None, "power@3"]
     assert calls.crumbs == ("power@3",)
     assert [calls.note_crash("power@5") for _ in range(3)] == [None, None, "power"]
@@ -38,13 +28,13 @@ def test_the_third_crash_on_a_gpu_switches_the_call_off_there() -> None:
 
 def test_a_call_is_tried_again_after_a_while() -> None:
     """Then one more crash is enough."""
-    clock = Clock()
-    calls = DisabledCalls(clock)
+    now = 0.0
+    calls = DisabledCalls(lambda: now)
     for _ in range(3):
         calls.note_crash("power@3")
-    clock.now = RETRY_SECS - 1
+    now = RETRY_SECS - 1
     assert calls.crumbs
-    clock.now = RETRY_SECS + 1
+    now = RETRY_SECS + 1
     assert calls.crumbs == ()
     assert calls.note_crash("power@3") == "power@3"
     calls.clear()
@@ -54,7 +44,7 @@ def test_a_call_is_tried_again_after_a_while() -> None:
 
 def test_a_call_that_everything_needs_is_never_switched_off() -> None:
     """Neither on a GPU nor on all; that it crashes again and again is known."""
-    calls = DisabledCalls(Clock(), vital={"count"})
+    calls = DisabledCalls(lambda: 0.0, vital={"count"})
     for crumb in ("count", "count@1", "count@2"):
         assert not calls.is_repeated(crumb)
         assert [calls.note_crash(crumb) for _ in range(9)] == [None] * 9
