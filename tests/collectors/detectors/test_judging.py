@@ -8,19 +8,21 @@ from typing import TypeVar
 
 import pytest
 
-from exporter.config import Config, State
-from exporter.rule_runner import RuleRunner
-from tests.loaded_once import EVERYTHING_ONCE
+from exporter.config import Config, DetectorsConfig, State
 from tests.test_rule_runner import OF_FAULTS, config, judging, snapshot
 
 T = TypeVar("T")
 
 
+def detectors(*wanted: str) -> DetectorsConfig:
+    """The settings with these detectors on."""
+    return replace(Config().detectors, **dict.fromkeys(wanted, True))
+
+
 @pytest.mark.parametrize("wanted", [(), ("siblings",), ("anomaly",), ("siblings", "anomaly")])
 def test_each_detector_is_there_where_it_is_on(tmp_path: Path, wanted: tuple[str, ...]) -> None:
     """One alone is enough; without any nothing is loaded for them."""
-    on = replace(Config().detectors, **dict.fromkeys(wanted, True))
-    runner = judging(config(tmp_path, detectors=on))
+    runner = judging(config(tmp_path, detectors=detectors(*wanted)))
     assert (runner._detectors is not None) is bool(wanted)
 
 
@@ -29,8 +31,7 @@ async def test_what_detectors_have_learned_is_kept_where_they_are_on(
     tmp_path: Path, wanted: tuple[str, ...], files: list[str]
 ) -> None:
     """In a file of its own, beside that of the faults, which is written when there is one."""
-    on = replace(Config().detectors, **dict.fromkeys(wanted, True))
-    judge = judging(config(tmp_path, detectors=on))
+    judge = judging(config(tmp_path, detectors=detectors(*wanted)))
     await judge.conclude(snapshot(100.0))
     await judge.close()
     assert sorted(path.name for path in (tmp_path / "state").iterdir()) == files
@@ -51,9 +52,8 @@ async def test_without_a_folder_nothing_that_was_learned_is_written(tmp_path: Pa
         calls += 1
         return function()
 
-    on = replace(Config().detectors, siblings=True)
-    made = replace(config(tmp_path, detectors=on), state=State())
-    judge = RuleRunner(made, EVERYTHING_ONCE, counted, stopwatch=lambda: 0.0)
+    made = replace(config(tmp_path, detectors=detectors("siblings")), state=State())
+    judge = judging(made, counted)
     assert (await judge.conclude(snapshot(100.0, 90.0))).active
     await judge.close()
     assert calls == 2  # the judgement, and a look whether there is anything to fit
@@ -70,9 +70,8 @@ async def test_one_fit_at_a_time(tmp_path: Path) -> None:
             await is_quick.wait()
         return function()
 
-    on = replace(Config().detectors, siblings=True)
-    made = replace(config(tmp_path, detectors=on), state=State())
-    judge = RuleRunner(made, EVERYTHING_ONCE, second_is_slow, stopwatch=lambda: 0.0)
+    made = replace(config(tmp_path, detectors=detectors("siblings")), state=State())
+    judge = judging(made, second_is_slow)
     for number in range(3):
         await judge.conclude(snapshot(100.0 + number))
         await asyncio.sleep(0)
