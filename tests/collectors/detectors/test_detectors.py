@@ -15,7 +15,6 @@ from exporter.collectors.detectors.past import REFIT_SECS, AnomalyDetector
 from exporter.collectors.detectors.siblings import SiblingDetector
 from exporter.collectors.detectors.values import GpuAnomaly, SiblingDeviation, Unusual, unusual_of
 from exporter.collectors.everything import KINDS, rule_book
-from exporter.config import Config, Sources, State
 from exporter.config import DetectorsConfig as Settings
 from exporter.faults.engine import RuleEngine
 from exporter.model.snapshot import Snapshot
@@ -24,7 +23,7 @@ from exporter.rule_runner import RuleRunner
 from exporter.state import MISFITS, parse
 from tests.collectors.detectors.readings import IDLE, NodeOfGpus, node, uuid
 from tests.fakes.source_context import call_now
-from tests.loaded_once import EVERYTHING_ONCE
+from tests.test_rule_runner import config, judging
 
 T = TypeVar("T")
 MINUTE = 4
@@ -194,15 +193,9 @@ def test_detectors_that_break_cost_themselves(caplog: pytest.LogCaptureFixture) 
 
 def running(folder: Path, boot: str = "boot-1", call: CallBlocking = call_now) -> RuleRunner:
     """The judge of a program that keeps its state here."""
-    (folder / "proc/sys/kernel/random").mkdir(parents=True, exist_ok=True)
+    made = config(folder, detectors=BOTH)
     (folder / "proc/sys/kernel/random/boot_id").write_text(f"{boot}\n")
-    (folder / "state").mkdir(exist_ok=True)
-    config = Config(
-        sources=Sources(proc_root=str(folder / "proc")),
-        state=State(dir=str(folder / "state")),
-        detectors=BOTH,
-    )
-    return RuleRunner(config, EVERYTHING_ONCE, call, stopwatch=lambda: 0.0)
+    return judging(made, call)
 
 
 async def run(runner: RuleRunner, gpus: NodeOfGpus, looks: int, secs: float) -> Conclusions:
