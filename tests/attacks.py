@@ -63,14 +63,14 @@ async def at_once(count: int, start: Callable[[], Awaitable[Any]]) -> list[Any]:
     return list(await asyncio.gather(*(start() for _ in range(count))))
 
 
-def deaf_client(port: int, requests: int = 200) -> socket.socket:
+def deaf_client(port: int) -> socket.socket:
     """A client that asks for many pages and reads none: the answers fill every buffer."""
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     sock.connect(("127.0.0.1", port))
     sock.setblocking(False)  # noqa: FBT003 - the name of the standard library
     with suppress(BlockingIOError):  # it is full already: that is what is wanted
-        sock.send(PLAIN * requests)
+        sock.send(PLAIN * 200)
     return sock
 
 

@@ -218,9 +218,9 @@ def wait_for(look: Callable[[], T | None], what: str, secs: float = PATIENCE_SEC
     return found
 
 
-def exchange(port: int, data: bytes, timeout_secs: float = PATIENCE_SECS) -> bytes:
+def exchange(port: int, data: bytes) -> bytes:
     """All that comes back on one connection for these bytes, until the program closes it."""
-    with socket.create_connection(("127.0.0.1", port), timeout=timeout_secs) as sock:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECS) as sock:
         received = []
         try:
             sock.sendall(data)

@@ -45,14 +45,10 @@ def always(series: str, value: float) -> Series:
     return gauge(series, value, value, value)
 
 
-def counter(series: str, rises_by: float, otherwise: float = 0) -> Series:
-    """A counter that rises by so much a minute during the trouble, and otherwise less."""
-    first, second = otherwise * BEFORE, otherwise * BEFORE + rises_by * DURING
-    return Series(
-        series,
-        f"0+{otherwise:g}x{BEFORE - 1} {first:g}+{rises_by:g}x{DURING - 1} "
-        f"{second:g}+{otherwise:g}x{AFTER - 1}",
-    )
+def counter(series: str, rises_by: float) -> Series:
+    """A counter that rises by so much a minute during the trouble, and otherwise rests."""
+    during = f"0+{rises_by:g}x{DURING - 1}"
+    return Series(series, f"0x{BEFORE - 1} {during} {rises_by * DURING:g}x{AFTER - 1}")
 
 
 def _level(value: float | None, minutes: int) -> str:
@@ -112,9 +108,9 @@ def _exporter() -> Iterator[Case]:
     yield _rises("HwKernelLogForged", forged, 60)
 
 
-def of_node(node: str, cluster: str = "a", rack: str = "r1") -> str:
+def of_node(node: str, rack: str = "r1") -> str:
     """The labels of a node."""
-    return f'cluster="{cluster}",rack="{rack}",node="{node}"'
+    return f'cluster="a",rack="{rack}",node="{node}"'
 
 
 def began(rule: str, node: str, *, at: int = 60 * BEFORE, rack: str = "r1") -> Series:

@@ -42,14 +42,14 @@ class AmdNode:
         """The driver is unloaded."""
         shutil.rmtree(self.sys / "bus/pci/drivers/amdgpu")
 
-    def compute_node(self, number: int, gpu_id: int, address: str, gfx: int = 90008) -> None:
+    def compute_node(self, number: int, gpu_id: int, address: str) -> None:
         """Name the card to the compute driver."""
         bus, _, rest = address.removeprefix("0000:").partition(":")
         location = int(bus, 16) << 8 | int(rest.split(".")[0], 16) << 3
         folder = self.sys / f"class/kfd/kfd/topology/nodes/{number}"
         folder.mkdir(parents=True)
         (folder / "gpu_id").write_text(f"{gpu_id}\n")
-        properties = f"simd_count 480\ndomain 0\nlocation_id {location}\ngfx_target_version {gfx}\n"
+        properties = f"simd_count 480\ndomain 0\nlocation_id {location}\ngfx_target_version 90008\n"
         (folder / "properties").write_text(properties)
 
     def process(self, pid: int, vram: Mapping[int, int]) -> None:

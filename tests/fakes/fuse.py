@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,14 +61,6 @@ class StuckFiles:
     def waiting(self, name: str) -> int:
         """How many requests wait for this file now."""
         return int(self._ask(name)["waiting"])
-
-    def wait_until_stuck(self, name: str, count: int = 1, timeout_secs: float = 20) -> None:
-        """Come back when so many requests wait for this file; fail after the timeout."""
-        deadline = time.monotonic() + timeout_secs
-        while self.waiting(name) < count:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{self.waiting(name)} of {count} requests wait for {name}")
-            time.sleep(0.01)
 
     def close(self) -> None:
         """Unmount; whoever still waits is let go with an error."""

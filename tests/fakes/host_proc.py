@@ -23,9 +23,9 @@ NVIDIA_VERSION = (
 )
 
 
-def stat(cpus: int, user: int = 10_000, idle: int = 80_000, iowait: int = 1_000) -> str:
-    """/proc/stat with these ticks (1/100 s) on each of the processors."""
-    times = [user, 20, 3_000, idle, iowait, 0, 200, 10, 0, 0]
+def stat(cpus: int) -> str:
+    """/proc/stat with the same ticks (1/100 s) on each of so many processors."""
+    times = [10_000, 20, 3_000, 80_000, 1_000, 0, 200, 10, 0, 0]
     lines = ["cpu  " + " ".join(str(ticks * cpus) for ticks in times)]
     lines += [f"cpu{cpu} " + " ".join(map(str, times)) for cpu in range(cpus)]
     return "\n".join(
@@ -95,10 +95,10 @@ def files(cpus: int, memory_kib: int) -> dict[str, str]:
     }
 
 
-def process_stat(pid: int, name: str, state: str = "S", started_ticks: int = 100) -> str:
-    """/proc/PID/stat of a process in this state, started so many ticks after boot."""
+def process_stat(pid: int, name: str, state: str = "S") -> str:
+    """/proc/PID/stat of a process in this state, started 100 ticks after boot."""
     before = f"{pid} ({name}) {state} 0 {pid} {pid} 0 -1 4194560 0 0 0 0 10 20 0 0 20 0 1 0"
-    return f"{before} {started_ticks} 10000000 2500 18446744073709551615" + " 0" * 27 + "\n"
+    return f"{before} 100 10000000 2500 18446744073709551615" + " 0" * 27 + "\n"
 
 
 def process(pid: int, name: str, cgroup: str, state: str = "S") -> dict[str, str]:

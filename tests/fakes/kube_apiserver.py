@@ -72,17 +72,17 @@ class KubeApiServer:
         status, said = self.ask("POST", PLACES[manifest["kind"]].format(namespace), manifest)
         assert status in {201, 409}, said
 
-    def pod_token(self, node: str, namespace: str = "hw-exporter") -> str:
+    def pod_token(self, node: str) -> str:
         """Return the token of a pod of our account that runs on this node."""
         self.apply({"kind": "Node", "apiVersion": "v1", "metadata": {"name": node}})
         container = {"name": "hw-exporter", "image": "hw-exporter"}
         spec = {"nodeName": node, "serviceAccountName": "hw-exporter", "containers": [container]}
-        meta = {"name": f"on-{node}", "namespace": namespace}
+        meta = {"name": f"on-{node}", "namespace": "hw-exporter"}
         self.apply({"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": spec})
         bound = {"kind": "Pod", "apiVersion": "v1", "name": meta["name"]}
         status, said = self.ask(
             "POST",
-            f"api/v1/namespaces/{namespace}/serviceaccounts/hw-exporter/token",
+            "api/v1/namespaces/hw-exporter/serviceaccounts/hw-exporter/token",
             {"spec": {"audiences": [ISSUER], "boundObjectRef": bound}},
         )
         assert status == 201, said

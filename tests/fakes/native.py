@@ -39,59 +39,59 @@ def compiler() -> tuple[str, ...]:
     raise NoCompiler("no cc, gcc or clang in PATH, and the package ziglang is not installed")
 
 
-def build_nvml(missing: Sequence[str] = (), cache: Path = CACHE) -> Path:
+def build_nvml(missing: Sequence[str] = ()) -> Path:
     """The directory with a fake libnvidia-ml.so.1 that lacks the functions named `missing`."""
     renamed = tuple(f"-D{name}=absent_{name}" for name in missing)
     flags = (*FLAGS, "-fPIC", "-shared", "-fvisibility=hidden", *renamed)
-    return _build(LIBRARY, ("scenario", "nvml"), flags, cache)
+    return _build(LIBRARY, ("scenario", "nvml"), flags)
 
 
-def build_smi(cache: Path = CACHE) -> Path:
+def build_smi() -> Path:
     """The directory with a fake program nvidia-smi."""
-    return _build(PROGRAM, ("scenario", "smi"), FLAGS, cache)
+    return _build(PROGRAM, ("scenario", "smi"), FLAGS)
 
 
-def build_crash(cache: Path = CACHE) -> Path:
+def build_crash() -> Path:
     """The directory with a program that crashes under any name."""
-    return _build("crash", ("crash",), FLAGS, cache)
+    return _build("crash", ("crash",), FLAGS)
 
 
-def build_torch(cache: Path = CACHE) -> Path:
+def build_torch() -> Path:
     """The directory with a fake libtorch_cpu.so that has a few operators."""
-    return _build(TORCH, ("torch",), (*FLAGS, "-fPIC", "-shared"), cache)
+    return _build(TORCH, ("torch",), (*FLAGS, "-fPIC", "-shared"))
 
 
-def build_cudart(cache: Path = CACHE) -> Path:
+def build_cudart() -> Path:
     """The directory with a fake libcudart.so.12 whose calls take as long as they are told."""
-    return _build(CUDART, ("cudart",), (*FLAGS, "-fPIC", "-shared"), cache)
+    return _build(CUDART, ("cudart",), (*FLAGS, "-fPIC", "-shared"))
 
 
-def build_nccl(cache: Path = CACHE) -> Path:
+def build_nccl() -> Path:
     """The directory with a fake libnccl.so.2 whose ranks meet in shared memory."""
-    return _build(NCCL, ("nccl",), (*FLAGS, "-fPIC", "-shared"), cache)
+    return _build(NCCL, ("nccl",), (*FLAGS, "-fPIC", "-shared"))
 
 
-def build_calls(cache: Path = CACHE) -> Path:
+def build_calls() -> Path:
     """The directory with a program that calls a fake libcudart, and times its calls."""
-    return _build("calls", ("calls",), FLAGS, cache)
+    return _build("calls", ("calls",), FLAGS)
 
 
-def build_ranks(cache: Path = CACHE) -> Path:
+def build_ranks() -> Path:
     """The directory with a program that is one rank of a job over a fake libnccl."""
-    return _build("ranks", ("ranks",), FLAGS, cache)
+    return _build("ranks", ("ranks",), FLAGS)
 
 
-def build_xid(cache: Path = CACHE) -> Path:
+def build_xid() -> Path:
     """The directory with a program that calls a function for each Xid on its standard input."""
-    return _build("xid", ("xid",), FLAGS, cache)
+    return _build("xid", ("xid",), FLAGS)
 
 
-def _build(name: str, folders: Sequence[str], flags: Sequence[str], cache: Path) -> Path:
+def _build(name: str, folders: Sequence[str], flags: Sequence[str]) -> Path:
     sources = sorted(path for folder in folders for path in (HERE / folder).glob("*.c"))
     headers = sorted(path for folder in folders for path in (HERE / folder).glob("*.h"))
-    target = cache / fingerprint((*sources, *headers), (*compiler(), *flags))
+    target = CACHE / fingerprint((*sources, *headers), (*compiler(), *flags))
     if not (target / name).exists():
-        cache.mkdir(parents=True, exist_ok=True)
+        CACHE.mkdir(parents=True, exist_ok=True)
         _compile(sources, flags, target / name)
     return target
 

@@ -55,12 +55,12 @@ class NvmlLibrary:
             if function in (None, call.function) and card in (None, call.card)
         ]
 
-    def wait_for_call(self, function: str, count: int = 1, timeout_secs: float = 20) -> None:
-        """Come back when a process has made this call so often; fail after the timeout."""
-        deadline = time.monotonic() + timeout_secs
+    def wait_for_call(self, function: str, count: int) -> None:
+        """Come back when a process has made this call so often; fail after 20 seconds."""
+        deadline = time.monotonic() + 20
         while len(self.calls(function)) < count:
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{function} was not called {count} times in {timeout_secs} s")
+                raise TimeoutError(f"{function} was not called {count} times in 20 s")
             time.sleep(0.01)
 
     def raise_xid(self, xid: int, card: int = 0, instances: str = "") -> None:

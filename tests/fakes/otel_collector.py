@@ -29,24 +29,24 @@ class NoCollector(Exception):
     """The Collector cannot be built here; the message says what is missing."""
 
 
-def find_collector(cache: Path = CACHE) -> Path:
+def find_collector() -> Path:
     """Return the folder with the program built from these sources; raise NoCollector without."""
-    target = cache / fingerprint(sorted(SOURCES.iterdir()), ("go build",))
+    target = CACHE / fingerprint(sorted(SOURCES.iterdir()), ("go build",))
     if not (target / PROGRAM).exists():
         raise NoCollector("not built: `python -m tests.fakes.otel_collector` takes minutes for it")
     return target
 
 
-def build_collector(cache: Path = CACHE) -> Path:
+def build_collector() -> Path:
     """Build the program once for each content of its sources; return its folder.
 
     Raises NoCollector without Go or a module, and RuntimeError if it does not compile.
     """
     with suppress(NoCollector):
-        return find_collector(cache)
+        return find_collector()
     if shutil.which("go") is None:
         raise NoCollector("go not installed")
-    target = cache / fingerprint(sorted(SOURCES.iterdir()), ("go build",))
+    target = CACHE / fingerprint(sorted(SOURCES.iterdir()), ("go build",))
     # what the program is made of, fetched where it is not there yet
     found = _go("list", "-deps", ".")
     if found.returncode != 0:

@@ -86,13 +86,13 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path, targets: Sequence[str], scrape: str = "1s") -> Iterator[Prometheus]:
+def prometheus(folder: Path, targets: Sequence[str]) -> Iterator[Prometheus]:
     """A Prometheus with our rules, in which every waiting time is one second."""
     folder.mkdir(parents=True, exist_ok=True)
     alerts = SECS_FOR_MINUTES.sub(r"\g<1>1s", (RULES / "alerts.yml").read_text())
     (folder / "alerts.yml").write_text(alerts)
     rules = (RULES / "recording.yml", folder / "alerts.yml")
-    config = settings_of(rules, {"hw-exporter": [{"targets": list(targets)}]}, scrape)
+    config = settings_of(rules, {"hw-exporter": [{"targets": list(targets)}]})
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
     with prometheus_of(folder / "prometheus.yml", folder) as found:
         yield found

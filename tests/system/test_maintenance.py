@@ -63,9 +63,9 @@ def ask(program: Program, method: str, path: str, body: bytes = b"", *headers: s
     return exchange(program.port, request).decode()
 
 
-def post(program: Program, path: str, document: object) -> str:
-    """The answer to a POST of this document."""
-    return ask(program, "POST", path, json.dumps(document).encode())
+def silence(program: Program, document: object) -> str:
+    """The answer to an order for a silence."""
+    return ask(program, "POST", "/silences", json.dumps(document).encode())
 
 
 def test_a_silenced_fault_is_shown_everywhere_and_counts_nowhere(
@@ -205,7 +205,7 @@ def test_another_user_is_told_why(tmp_path: Path) -> None:
         program.first_page()
         os.seteuid(65534)
         try:
-            silenced = post(program, "/silences", ORDER)
+            silenced = silence(program, ORDER)
             reloaded = ask(program, "POST", "/-/reload")
         finally:
             os.seteuid(0)
@@ -230,7 +230,7 @@ def test_nobody_else_silences(tmp_path: Path, kernel_log: KernelLog) -> None:
         assert " 405 " in ask(program, "PUT", "/silences", body)
         assert " 405 " in ask(program, "GET", "/clear")
         assert program.get("/silences").document == {"silences": []}
-        answers = [post(program, "/silences", ORDER) for _ in range(101)]
+        answers = [silence(program, ORDER) for _ in range(101)]
         assert sum(" 200 " in answer for answer in answers) == 100
         assert "there are 100 silences already" in answers[-1]
         assert program.resident_bytes() < 128 * 2**20
@@ -282,7 +282,7 @@ def test_a_full_disk_costs_no_state(tmp_path: Path, kernel_log: KernelLog) -> No
         often = {"metrics": {"collect_interval_secs": 0.5}}
         with lost_gpu(tmp_path, kernel_log, often) as program:
             assert program.get("/faults?since=1h").document["history"]
-            refused = post(program, "/silences", {"rule": "gpu_lost", "for": "1h", "reason": "x"})
+            refused = silence(program, {"rule": "gpu_lost", "for": "1h", "reason": "x"})
             assert '"kept":false' in refused.replace(" ", "")
             (state / "filler").unlink()
             for name in ("faults.json", "fault_history.jsonl", "silences.json"):

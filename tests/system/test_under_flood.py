@@ -22,10 +22,10 @@ SETTINGS: dict[str, dict[str, Any]] = {"metrics": {"collect_interval_secs": 0.5}
 PATHS = ("/health", "/metrics")
 
 
-def _during(program: Program, secs: float) -> dict[str, list[float]]:
+def _during(program: Program) -> dict[str, list[float]]:
     """How long each answer took that was asked for meanwhile; each must be 200."""
     took: dict[str, list[float]] = {path: [] for path in PATHS}
-    until = time.monotonic() + secs
+    until = time.monotonic() + SECS
     while time.monotonic() < until:
         for path in PATHS:
             began = time.monotonic()
@@ -67,7 +67,7 @@ def test_health_and_metrics_answer_during_a_flood(
     with Program(tmp_path, SETTINGS) as program:
         program.first_page()
         with flooding(kind, program.port, clients, rate, SECS + 30):
-            took = _during(program, SECS)
+            took = _during(program)
             _is_untroubled(program)
         assert max(took["/health"]) <= 1.0
         assert len(took["/metrics"]) > SECS
@@ -81,7 +81,7 @@ def test_documents_of_ten_thousand_processes_stop_nobody(tmp_path: Path) -> None
     with node.start() as program:
         program.page_with("hw_gpu_processes{")
         with flooding("why", program.port, 200, 1000.0, SECS + 30):
-            took = _during(program, SECS)
+            took = _during(program)
             _is_untroubled(program)
             page = program.get("/metrics").text
         assert max(took["/health"]) <= 1.0
@@ -102,7 +102,7 @@ def test_a_flood_of_tls_handshakes_in_256_mib(tmp_path: Path) -> None:
         memory_group.take(program.process.pid)
         program.first_page()
         with flooding("greeting", program.port, 5000, 1000.0, SECS + 30):
-            took = _during(program, SECS)
+            took = _during(program)
             _is_untroubled(program)
         assert max(took["/health"]) <= 1.0
         # as many as a slow machine begins; each of them costs a key exchange
