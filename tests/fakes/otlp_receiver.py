@@ -13,6 +13,7 @@ from google.protobuf.json_format import Parse
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
+from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from tests.fakes.certificates import KeyPair
 from tests.serving import serving
@@ -41,6 +42,15 @@ class Receiver:
     def metrics(self) -> dict[str, Any]:
         """The metrics of the last request by name."""
         return {metric.name: metric for metric in _metrics(self.requests[-1])}
+
+
+def samples_of_page(page: str) -> dict[Sample, float]:
+    """The values of a page of Prometheus."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in parse_text(page)
+        for sample in family.samples
+    }
 
 
 def samples_of(request: Any) -> dict[Sample, float]:

@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from exporter.blocking import DaemonThreads
 from exporter.collectors.everything import EVERYTHING
@@ -18,7 +17,7 @@ from exporter.exposition.page import Moment, Pages
 from exporter.exposition.render import Format, render
 from exporter.model.snapshot import Snapshot
 from exporter.otlp.push import Pusher, Shown
-from tests.fakes.otlp_receiver import Receiver, receiving
+from tests.fakes.otlp_receiver import Receiver, receiving, samples_of_page
 
 SNAPSHOT = Snapshot(
     node='node-"1"',
@@ -61,21 +60,13 @@ def _pusher(receiver: Receiver, shown: Shown | None = None, **settings: object) 
     )
 
 
-def _of_page(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    return {
-        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
-        for family in parse_text(text)
-        for sample in family.samples
-    }
-
-
 async def test_what_arrives_is_the_page() -> None:
     """Names, labels and values are those of /metrics; the receiver reads every byte of it."""
     with receiving() as receiver:
         await _pusher(receiver).step()
         body = _pages().body(Format.TEXT, gzipped=False)
         assert body is not None
-        assert receiver.samples() == _of_page(body.decode())
+        assert receiver.samples() == samples_of_page(body.decode())
         metrics = receiver.metrics()
     counter = metrics["hw_exporter_collections_total"]
     assert counter.sum.is_monotonic
@@ -95,7 +86,7 @@ async def test_odd_values_arrive() -> None:
     odd = ("hw_odd_volts", (("a", "ü?"), ("node", 'node-"1"')))
     assert math.isnan(got.pop(odd))
     text = render(ODD[1:], SNAPSHOT, Format.TEXT).body.decode()
-    assert got == _of_page(text)
+    assert got == samples_of_page(text)
 
 
 async def test_before_the_first_snapshot_nothing_is_pushed() -> None:

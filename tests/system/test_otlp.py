@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from tests.fakes.otlp_receiver import receiving
+from tests.fakes.otlp_receiver import receiving, samples_of_page
 from tests.program import Program, wait_for
 
 pytestmark = pytest.mark.system
@@ -28,6 +27,5 @@ def test_the_receiver_gets_the_page_and_may_be_gone(tmp_path: Path) -> None:
             before = program.collections()
             wait_for(lambda: program.collections() >= before + 4, "collections to go on", 5)
             said = [line["message"] for line in program.log_lines if "OTLP" in line["message"]]
-    shown = {sample.name for family in parse_text(page) for sample in family.samples}
-    assert shown == pushed
+    assert {name for name, _ in samples_of_page(page)} == pushed
     assert said == ["OTLP: the receiver answered 500 Internal Server Error"]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from exporter.blocking import DaemonThreads
 from exporter.config.otlp import Otlp
@@ -19,7 +18,7 @@ from exporter.exposition.render import Format, render
 from exporter.model.snapshot import Snapshot
 from exporter.otlp.push import Pusher
 from tests.fakes.otel_collector import NoCollector, collector, find_collector
-from tests.fakes.otlp_receiver import Sample, samples_of
+from tests.fakes.otlp_receiver import Sample, samples_of, samples_of_page
 from tests.fakes.prometheus import free_port
 from tests.program import Program, wait_for
 
@@ -47,15 +46,7 @@ def program() -> Path:
 
 
 def _page(node: Program) -> Values:
-    return _of_page(node.get("/metrics").text)
-
-
-def _of_page(text: str) -> Values:
-    return {
-        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
-        for family in parse_text(text)
-        for sample in family.samples
-    }
+    return samples_of_page(node.get("/metrics").text)
 
 
 def _settings(url: str) -> dict[str, dict[str, Any]]:
@@ -116,7 +107,7 @@ async def test_any_value_arrives(program: Path, tmp_path: Path) -> None:
     assert dict(pusher.pushes) == {"accepted": 1}
     got = samples_of(request)
     assert math.isnan(got.pop(("hw_odd_volts", (("a", "ü?"), ("node", 'node-"1"')))))
-    assert got == _of_page(render(families[1:], snapshot, Format.TEXT).body.decode())
+    assert got == samples_of_page(render(families[1:], snapshot, Format.TEXT).body.decode())
 
 
 def test_the_collector_may_be_gone(program: Path, tmp_path: Path) -> None:
