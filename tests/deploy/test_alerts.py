@@ -25,13 +25,13 @@ from tests.deploy.alert_cases import (
 )
 from tests.fakes.manifests import LOADER, ROOT
 from tests.fakes.nvml_library import NvmlLibrary
-from tests.fakes.promtool import Series, gives, needs_promtool, run, samples, trial, written
+from tests.fakes.prometheus import RULES
+from tests.fakes.promtool import Series, gives, needs_promtool, run, samples, trial, tried, written
 from tests.program import Program
 from tools.alerting.links import in_command
 from tools.alerting.rules import alert_name
 from tools.alerting.sentences import advice, sentence
 
-RULES = ROOT / "deploy/prometheus"
 PAGES = ROOT / "tests/golden/pages"
 END = BEFORE + DURING + AFTER - 1
 BEGINS, BROKEN, CLEAR = SHORT[0], SHORT[0] + 2, sum(SHORT) - 1
@@ -64,12 +64,6 @@ def _alone(alert: str, folder: Path) -> Path:
     file = folder / f"{alert}.rules.yml"
     file.write_text(yaml.safe_dump({"groups": [{"name": "alone", "rules": [*needed, rule]}]}))
     return file
-
-
-def _promtool(folder: Path, tests: Iterable[dict[str, Any]]) -> None:
-    """Run unit tests of all our rules; what fails is in the message."""
-    files = [RULES / "alerts.yml", RULES / "recording.yml"]
-    run(written(folder / "tests.yml", files, tests))
 
 
 def _firing(alert: str, minute: int, *, number: int) -> dict[str, Any]:
@@ -139,7 +133,7 @@ def test_the_alert_of_each_rule_fires_for_a_root_only(tmp_path: Path) -> None:
     """Silent before, firing with the fault's severity, silent after; silent for a symptom."""
     every = _life_of_rules([fault(rule.id, rule.severity) for rule in RULES_BOOK], fires=1)
     symptoms = [fault(rule.id, rule.severity, cause="elsewhere") for rule in RULES_BOOK]
-    _promtool(tmp_path, [every, _life_of_rules(symptoms, fires=0)])
+    tried(tmp_path, every, _life_of_rules(symptoms, fires=0))
 
 
 def _life_of_rules(faults: Iterable[tuple[Series, ...]], *, fires: int) -> dict[str, Any]:
@@ -161,7 +155,7 @@ def test_a_rule_of_the_user_has_an_alert(tmp_path: Path) -> None:
         _firing("", BROKEN, number=1),
         _firing("", CLEAR, number=0),
     )
-    _promtool(tmp_path, [test])
+    tried(tmp_path, test)
 
 
 @needs_promtool
@@ -177,7 +171,7 @@ def test_a_node_that_was_drained_and_deleted_is_not_missed(tmp_path: Path) -> No
             gauge(unschedulable, 0, cordoned, cordoned),
         )
     silent = (_firing("", BEFORE + minute, number=0) for minute in (5, 20, 40, 100))
-    _promtool(tmp_path, [trial(series, *silent)])
+    tried(tmp_path, trial(series, *silent))
 
 
 @needs_promtool
@@ -211,7 +205,7 @@ def test_texts_name_the_hardware(tmp_path: Path) -> None:
         "exp_alerts": [{"exp_labels": labels, "exp_annotations": texts}],
     }
     series = (*fault("gpu_lost", "critical")[:2], *symptom, gauge(told, None, 1, None, SHORT))
-    _promtool(tmp_path, [trial(series, alert_rule_test=[told_alert])])
+    tried(tmp_path, trial(series, alert_rule_test=[told_alert]))
 
 
 def _series_of(page: str, values: str) -> list[Series]:
@@ -238,7 +232,7 @@ def test_nothing_fires_for_gpus_cut_into_instances(nvml: NvmlLibrary, tmp_path: 
     with Program(tmp_path / "program", markers, environment=nvml.environment) as program:
         text = program.page_with("hw_gpu_mig_info").text
     silent = (_firing("HwGpu.*", minute, number=0) for minute in (10, 90))
-    _promtool(tmp_path, [trial(_series_in(text, "{}x90"), *silent)])
+    tried(tmp_path, trial(_series_in(text, "{}x90"), *silent))
 
 
 @needs_promtool
@@ -247,7 +241,7 @@ def test_nothing_fires_on_healthy_nodes(tmp_path: Path) -> None:
     pages = ("cpu_only.prom", "driver_gone.prom", "gpus_by_nvml.prom")
     series = [item for page in pages for item in _series_of(page, "{}x180")]
     silent = (_firing("", minute, number=0) for minute in (10, 100, 180))
-    _promtool(tmp_path, [trial(series, *silent)])
+    tried(tmp_path, trial(series, *silent))
 
 
 @needs_promtool
@@ -262,7 +256,7 @@ def test_nothing_fires_when_the_exporter_restarts(tmp_path: Path) -> None:
         for item in _series_of("gpus_by_nvml.prom", "{}")
     ]
     silent = (_firing("", minute, number=0) for minute in (35, 65, 125, 170))
-    _promtool(tmp_path, [trial(series, *silent)])
+    tried(tmp_path, trial(series, *silent))
 
 
 def test_the_page_names_every_alert() -> None:

@@ -19,9 +19,9 @@ from tests.deploy.alert_cases import (
     rollout,
 )
 from tests.fakes.manifests import ROOT
-from tests.fakes.promtool import Series, gives, needs_promtool, run, trial, written
+from tests.fakes.prometheus import RULES
+from tests.fakes.promtool import Series, gives, needs_promtool, only, trial, tried
 
-RULES = ROOT / "deploy/prometheus"
 LINKS, MINUTE = "ib_port_down", 60
 
 
@@ -53,12 +53,8 @@ def test_what_has_nothing_in_common_is_no_cause_across_nodes(tmp_path: Path) -> 
         _silent("what follows of another fault", rollout(*driver, bad=3, cause="gpu_lost")),
         _silent("under maintenance", (*rollout(*driver, bad=3), *map(_silenced, range(3)))),
     ]
-    names = ("alerts.yml", "recording.yml")
-    groups = [it for name in names for it in yaml.safe_load((RULES / name).read_text())["groups"]]
-    rules = tmp_path / "clusters.yml"
-    wanted = {"hw-faults-recording", "hw-cluster-recording", "hw-clusters"}
-    rules.write_text(yaml.safe_dump({"groups": [it for it in groups if it["name"] in wanted]}))
-    run(written(tmp_path / "tests.yml", [rules], tests))
+    wanted = ("hw-faults-recording", "hw-cluster-recording", "hw-clusters")
+    tried(tmp_path, *tests, rules=[only(wanted, tmp_path)])
 
 
 @pytest.mark.parametrize("name", ["HwManyLinksDown", "HwManyNodesHot", "HwManyNodesPowerLimited"])
@@ -107,7 +103,7 @@ def test_nodes_of_two_clusters_may_have_the_same_name(tmp_path: Path) -> None:
         gives(down % 'cluster="a"', 15, 5, '{cluster="a"}'),
         gives(down % 'cluster="b"', 15, 10, '{cluster="b"}'),
     )
-    run(written(tmp_path / "t.yml", [RULES / "alerts.yml", RULES / "recording.yml"], [test]))
+    tried(tmp_path, test)
 
 
 _OF_ALERT = (

@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-import yaml
-
 from tests.deploy.alert_cases import always, gauge
-from tests.fakes.manifests import ROOT
-from tests.fakes.promtool import Series, gives, needs_promtool, run, trial, written
+from tests.fakes.promtool import Series, gives, needs_promtool, only, trial, tried
 from tools.alerting.rules import alerts_by_hand
 
-RULES = ROOT / "deploy/prometheus"
 HOURS = 13
+BY_HAND = ("hw-by-hand",)
 TARGET = 'job="hw-exporter",instance="10.0.0.1:8080"'
 
 
@@ -30,7 +27,7 @@ def test_a_node_that_is_down_for_hours_stays_the_same_alert(tmp_path: Path) -> N
         gives(alert, minute, 1 if minute > 60 else None, lasts)
         for minute in (59, 66, 6 * 60, 8 * 60, HOURS * 60)
     )
-    run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], [trial(series, *expected)]))
+    tried(tmp_path, trial(series, *expected), rules=[only(BY_HAND, tmp_path)])
 
 
 @needs_promtool
@@ -42,7 +39,7 @@ def test_a_node_that_never_answered_has_its_address_as_name(tmp_path: Path) -> N
         trial((always(f'up{{job="hw-exporter",instance="{it}"}}', 0),), gives(down, 9, 1, node))
         for it, node in ((it, f'{{node="{name}"}}') for it, name in of_instances.items())
     )
-    run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], tests))
+    tried(tmp_path, *tests, rules=[only(BY_HAND, tmp_path)])
 
 
 @needs_promtool
@@ -56,7 +53,7 @@ def test_a_pod_that_does_not_answer_is_in_service_discovery(tmp_path: Path) -> N
     )
     firing = 'count by (alertname) (ALERTS{alertstate="firing"})'
     expected = (gives(firing, minute, 1, '{alertname="HwExporterDown"}') for minute in (75, 100))
-    run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], [trial(series, *expected)]))
+    tried(tmp_path, trial(series, *expected), rules=[only(BY_HAND, tmp_path)])
 
 
 def test_a_restart_of_prometheus_ends_no_alert() -> None:
@@ -90,14 +87,4 @@ def test_only_a_root_that_notifies_flaps(tmp_path: Path) -> None:
         series += (Series(f"{it}{{{labels}}}", " ".join(["1 _"] * 60)) for it in families)
     flapping = 'count by (fault) (ALERTS{alertname="HwFaultFlapping"})'
     expected = (gives(flapping, minute, 1, '{fault="npu_root"}') for minute in (90, 91))
-    run(written(tmp_path / "tests.yml", [_by_hand(tmp_path)], [trial(series, *expected)]))
-
-
-def _by_hand(folder: Path) -> Path:
-    """A rule file with the alerts of single nodes that are written by hand."""
-    groups = yaml.safe_load((RULES / "alerts.yml").read_text())["groups"]
-    rules = folder / "rules.yml"
-    rules.write_text(
-        yaml.safe_dump({"groups": [it for it in groups if it["name"] == "hw-by-hand"]})
-    )
-    return rules
+    tried(tmp_path, trial(series, *expected), rules=[only(BY_HAND, tmp_path)])

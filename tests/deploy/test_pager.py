@@ -29,10 +29,9 @@ from tests.fakes.promtool import (
     gives,
     input_series,
     needs_promtool,
-    run,
     samples,
     trial,
-    written,
+    tried,
 )
 
 LONGEST_SECS = 900
@@ -207,8 +206,7 @@ def _simulate(
     series = (row for it in replays for row in input_series(list(_late_scrapes(it, scrape))))
     expected = (gives(expression, 30, value) for expression in expressions)
     test = trial(series, *expected, interval=f"{scrape}s")
-    rules = [RULES / "alerts.yml", RULES / "recording.yml"]
-    run(written(folder / "simulated.yml", rules, [test], f"{evaluation}s"))
+    tried(folder, test, evaluated=f"{evaluation}s")
 
 
 def _loud(replay: Replay) -> str:

@@ -11,21 +11,19 @@ from exporter.collectors.clock import STA_UNSYNC, TIME_ERROR, TIMEX, TIMEX_BYTES
 from exporter.collectors.everything import rule_book
 from exporter.collectors.kernel_log.values import KernelLog
 from exporter.model.snapshot import Snapshot
-from tests.fakes.manifests import ROOT
+from tests.fakes.prometheus import RULES
 from tests.fakes.promtool import (
     METRIC,
     gives,
     input_series,
     needs_promtool,
-    run,
     samples,
     trial,
-    written,
+    tried,
 )
 from tests.fakes.virtual_node import VirtualNode, cpu_server, demo_node, page_of
 
 pytestmark = pytest.mark.slow
-RULES = ROOT / "deploy/prometheus"
 HOUR, SCRAPE_SECS = 3600, 15
 UNSYNCHRONIZED = TIMEX.pack(0, 0, 0, 16_000_000, 16_000_000, STA_UNSYNC)
 CONTAINER = "cri-containerd-3f.scope"
@@ -102,8 +100,7 @@ def test_an_hour_of_healthy_nodes_notifies_nobody(
     assert len(series) > 30
     nobody = gives(_firing("critical|warning"), 60, 0)
     test = trial(series, nobody, interval=f"{SCRAPE_SECS}s")
-    rules = [RULES / "alerts.yml", RULES / "recording.yml"]
-    run(written(tmp_path / "hour.yml", rules, [test], f"{SCRAPE_SECS}s"))
+    tried(tmp_path, test, evaluated=f"{SCRAPE_SECS}s")
 
 
 def test_what_happened_was_seen(hours: Mapping[str, list[Snapshot]]) -> None:

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from tests.fakes.manifests import ROOT
-from tests.fakes.promtool import Series, gives, needs_promtool, run, samples, trial, written
+from tests.fakes.prometheus import RULES
+from tests.fakes.promtool import Series, gives, needs_promtool, samples, trial, tried
 
-RULES = ROOT / "deploy/prometheus"
 PAGE = ROOT / "tests/golden/pages/node_of_gpus.prom"
 NODES = 4
 ODD = {
@@ -113,11 +113,7 @@ def test_no_rule_is_refused(files: tuple[str, ...], tmp_path: Path) -> None:
     series = [Series(name, _PHASES.format(f"{value:g}")) for name, value in _cluster().items()]
     active = "count(hw_fault_active) > bool 0 or vector(0)"
     expected = (gives(active, minute, here) for minute, here in ((9, 1), (19, 0), (29, 1)))
-    run(
-        written(
-            tmp_path / "tests.yml", [RULES / name for name in files], [trial(series, *expected)]
-        )
-    )
+    tried(tmp_path, trial(series, *expected), rules=[RULES / name for name in files])
 
 
 @needs_promtool
@@ -131,7 +127,7 @@ def test_time_of_cpus_does_not_jump_with_their_number(
         Series('hw_cpu_threads{node="n"}', f"{before}x9 {after}x10"),
     ]
     test = trial(series, gives("sum(rate(node_cpu_seconds_total[5m])) <= bool 1", 12, 1))
-    run(written(tmp_path / "tests.yml", [RULES / "compat-node.yml"], [test]))
+    tried(tmp_path, test, rules=[RULES / "compat-node.yml"])
 
 
 @needs_promtool
@@ -144,4 +140,4 @@ def test_a_refused_rule_is_noticed(tmp_path: Path) -> None:
     )
     test = trial(Series(f'hw_fault_active{{fault="{it}"}}', "1x5") for it in "ab")
     with pytest.raises(AssertionError, match="same labelset"):
-        run(written(tmp_path / "tests.yml", [rules], [test]))
+        tried(tmp_path, test, rules=[rules])

@@ -14,11 +14,16 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.fakes.manifests import ROOT
+from tests.fakes.prometheus import RULES
+
 needs_promtool = pytest.mark.skipif(
     shutil.which("promtool") is None, reason="promtool is not installed"
 )
 METRIC = re.compile(r"\bhw_[a-z0-9_]+\b")
-CONVENTIONS = Path(__file__).resolve().parents[2] / "docs/conventions.md"
+CONVENTIONS = ROOT / "docs/conventions.md"
+OURS = (RULES / "alerts.yml", RULES / "recording.yml")
+"""The rules of each node and of a cluster, as we ship them."""
 
 
 def remarks(page: bytes) -> set[str]:
@@ -59,6 +64,25 @@ def written(
     document = {"rule_files": names, "evaluation_interval": evaluated, "tests": list(tests)}
     file.write_text(yaml.safe_dump(document))
     return file
+
+
+def tried(
+    folder: Path,
+    *tests: dict[str, Any],
+    rules: Iterable[Path] = OURS,
+    evaluated: str = "1m",
+) -> None:
+    """Run tests of these rule files; what fails is in the message."""
+    run(written(folder / "tests.yml", rules, tests, evaluated))
+
+
+def only(groups: Iterable[str], folder: Path) -> Path:
+    """A rule file with these groups of ours alone, which takes less time."""
+    ours = [group for file in OURS for group in yaml.safe_load(file.read_text())["groups"]]
+    wanted = set(groups)
+    rules = folder / "rules.yml"
+    rules.write_text(yaml.safe_dump({"groups": [it for it in ours if it["name"] in wanted]}))
+    return rules
 
 
 @dataclass(frozen=True, slots=True)
