@@ -73,61 +73,47 @@ def gpus(card: Gpu = CARD, **state: object) -> Gpus:
     return Gpus(NVML, (replace(known, **state),))  # type: ignore[arg-type]  # fields by name
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (replace(CARD, energy_joules_total=5e9), replace(CARD, energy_joules_total=10.0)),
-        (replace(CARD, ecc_errors_total=ERRORS), replace(CARD, ecc_errors_total=CLEAN)),
-        (replace(CARD, recovery_action="reset"), CARD),
-    ],
-    ids=["energy", "volatile errors", "recovery action"],
-)
-def test_a_reset_takes_back_what_lasts_until_then(before: Gpu, after: Gpu) -> None:
-    """Counters that live as long as the driver, and its own wish, tell of a reset."""
-    assert told(gpus(before), gpus(after)) == RESET
-    assert told(gpus(before), gpus(before)) == []
+def _joules(energy: float) -> Gpu:
+    return replace(CARD, energy_joules_total=energy)
 
 
-def test_a_gpu_that_refused_work_and_answers_was_reset() -> None:
-    """NVML wanted a reset before anything else and now gives values."""
-    refused = gpus(up=False, reason="reset_required")
-    assert told(gpus(), refused, gpus()) == RESET
-    assert told(gpus(), refused, gpus(), gpus()) == []  # once
-    assert told(gpus(), gpus(up=False, reason="gpu_lost"), gpus()) == []
+def _errors(total: tuple[tuple[str, str, float], ...]) -> Gpus:
+    return gpus(replace(CARD, ecc_errors_total=total))
 
 
-def test_a_driver_that_was_away_started_every_gpu_anew() -> None:
-    """Without a kernel log a driver load is seen by the driver's absence."""
-    assert told(gpus(), Gpus(GpuBackend("none", "no_driver")), gpus()) == RESET
+REFUSED = gpus(up=False, reason="reset_required")
+FEW = _joules(10.0)
+SILENT = replace(CARD, energy_joules_total=None)
+ASKS = gpus(replace(CARD, recovery_action="reset"))
+NO_DRIVER = GpuBackend("none", "no_driver")
+AMD = replace(gpus(replace(CARD, vendor="amd")), backend=NO_DRIVER)
+LOOKS = {
+    "counters of energy live as long as the driver": ([gpus(), gpus(FEW)], RESET),
+    "less than half of the energy": ([gpus(), gpus(_joules(2.4e9))], RESET),
+    "half of it is no reset yet, by what was rounded": ([gpus(), gpus(_joules(2.5e9))], []),
+    "the first energy there is": ([gpus(SILENT), gpus(FEW)], []),
+    "no energy any more": ([gpus(FEW), gpus(SILENT)], []),
+    "volatile errors do as well": ([_errors(ERRORS), _errors(CLEAN)], RESET),
+    "the same volatile errors": ([_errors(ERRORS), _errors(ERRORS)], []),
+    "the driver's own wish is taken back": ([ASKS, gpus()], RESET),
+    "the driver still wishes it": ([ASKS, ASKS], []),
+    "nothing has changed": ([gpus(), gpus()], []),
+    "a GPU that refused work before and answers": ([gpus(), REFUSED, gpus()], RESET),
+    "it is told of once": ([gpus(), REFUSED, gpus(), gpus()], []),
+    "lost is no refusal": ([gpus(), gpus(up=False, reason="gpu_lost"), gpus()], []),
+    "the driver was away, without a kernel log": ([gpus(), Gpus(NO_DRIVER), gpus()], RESET),
+    "another vendor needs no driver of NVIDIA": ([AMD, AMD, AMD], []),
+    "what is stale is no look": ([gpus(), gpus(FEW, stale=True)], []),
+    "what has expired is no look": ([gpus(), gpus(FEW, expired=True)], []),
+}
 
 
-def test_a_gpu_of_another_vendor_needs_no_driver_of_nvidia() -> None:
-    """On a node without that driver it is well each time, and was never reset."""
-    card = replace(CARD, vendor="amd")
-    seen = replace(gpus(card), backend=GpuBackend("none", "no_driver"))
-    assert told(seen, seen, seen) == []
-
-
-def test_energy_that_was_not_said_before_tells_of_nothing() -> None:
-    """Half of the energy is a reset; the first energy there is, or none any more, is not."""
-    silent = replace(CARD, energy_joules_total=None)
-    few = replace(CARD, energy_joules_total=10.0)
-    assert told(gpus(silent), gpus(few)) == []
-    assert told(gpus(few), gpus(silent)) == []
-
-
-def test_old_values_tell_of_nothing() -> None:
-    """What is served from the cache is no look at the GPU."""
-    after = replace(CARD, energy_joules_total=10.0)
-    assert told(gpus(), gpus(after, stale=True)) == []
-    assert told(gpus(), gpus(after, expired=True)) == []
-
-
-def test_half_of_the_energy_is_no_reset_yet() -> None:
-    """Less than half is; counters of two readings may differ by what was rounded."""
-    half = replace(CARD, energy_joules_total=2.5e9)
-    assert told(gpus(), gpus(half)) == []
-    assert told(gpus(), gpus(replace(CARD, energy_joules_total=2.4e9))) == RESET
+@pytest.mark.parametrize(("looks", "repaired"), LOOKS.values(), ids=LOOKS)
+def test_a_reset_is_seen_by_what_lasts_until_then(
+    looks: list[Gpus], repaired: list[tuple[str, str]]
+) -> None:
+    """What the last of these looks at one GPU tells."""
+    assert told(*looks) == repaired
 
 
 def test_an_nvlink_that_is_trained_again() -> None:
