@@ -2,15 +2,12 @@
 
 import json
 import re
-from typing import Any
 
-import yaml
-
-from tests.fakes.manifests import ROOT
+from tests.fakes.manifests import KUBERNETES, ROOT, document, documents
 from tools.alerting.documents import ON_DASHBOARD
 from tools.alerting.rules import all_alerts
 
-COMPONENTS = ROOT / "deploy/kubernetes/components"
+PROMETHEUS_RULES = KUBERNETES / "components/prometheus-rule/prometheus-rule.yaml"
 OUR_PODS = "app.kubernetes.io/name=hw-exporter"
 DURATION = re.compile(r"(0|(\d+h)?(\d+m)?(\d+s)?)")
 RULE = {"alert", "annotations", "expr", "for", "keep_firing_for", "labels", "record"}
@@ -26,15 +23,6 @@ GRAFANA_RULE = {
 """Of a rule in a file that Grafana provisions."""
 
 
-def _document(path: str) -> Any:
-    return yaml.safe_load((ROOT / path).read_text())
-
-
-def _prometheus_rules() -> list[Any]:
-    text = (ROOT / "deploy/kubernetes/components/prometheus-rule/prometheus-rule.yaml").read_text()
-    return list(yaml.safe_load_all(text))
-
-
 def _texts(value: object) -> list[str]:
     if isinstance(value, dict):
         return [text for each in value.values() for text in _texts(each)]
@@ -43,11 +31,11 @@ def _texts(value: object) -> list[str]:
 
 def test_the_prometheus_rule_has_fields_that_the_operator_knows() -> None:
     """Groups have names of their own, rules known fields, texts and durations."""
-    for document in _prometheus_rules():
-        assert document["apiVersion"] == "monitoring.coreos.com/v1"
+    for item in documents(PROMETHEUS_RULES):
+        assert item["apiVersion"] == "monitoring.coreos.com/v1"
         # `kubectl apply` keeps the object in an annotation; the API server's limit is 262144.
-        assert len(json.dumps(document)) < 200_000
-    groups = [group for document in _prometheus_rules() for group in document["spec"]["groups"]]
+        assert len(json.dumps(item)) < 200_000
+    groups = [group for item in documents(PROMETHEUS_RULES) for group in item["spec"]["groups"]]
     names = [group["name"] for group in groups]
     assert len(set(names)) == len(names)
     rules = [rule for group in groups for rule in group["rules"]]
@@ -62,7 +50,7 @@ def test_the_prometheus_rule_has_fields_that_the_operator_knows() -> None:
 
 def test_its_links_lead_to_the_service() -> None:
     """The label instance is a node's name there, and no address."""
-    groups = [group for document in _prometheus_rules() for group in document["spec"]["groups"]]
+    groups = [group for item in documents(PROMETHEUS_RULES) for group in item["spec"]["groups"]]
     for rule in (rule for group in groups for rule in group["rules"]):
         url = rule.get("annotations", {}).get("runbook_url", "http://hw-exporter.")
         assert url.startswith("http://hw-exporter.")
@@ -73,9 +61,7 @@ def test_its_links_lead_to_the_service() -> None:
 
 def test_the_alertmanager_config_has_fields_that_the_operator_knows() -> None:
     """Route, inhibitions and receivers of the example, in the operator's words."""
-    spec = _document("deploy/kubernetes/components/alertmanager-config/alertmanager-config.yaml")[
-        "spec"
-    ]
+    spec = document(KUBERNETES / "components/alertmanager-config/alertmanager-config.yaml")["spec"]
     assert spec.keys() == {"route", "inhibitRules", "receivers"}
     assert spec["route"].keys() == {*ROUTE, "routes"}
     matchers = [
@@ -86,7 +72,7 @@ def test_the_alertmanager_config_has_fields_that_the_operator_knows() -> None:
         matchers += [*rule["sourceMatch"], *rule["targetMatch"]]
     assert all(it.keys() == {"name", "matchType", "value"} for it in matchers)
     assert {it["matchType"] for it in matchers} <= {"=~", "!~", "!="}
-    example = _document("deploy/prometheus/alertmanager.yml")
+    example = document(ROOT / "deploy/prometheus/alertmanager.yml")
     assert len(spec["inhibitRules"]) == len(example["inhibit_rules"])
     known = {receiver["name"] for receiver in spec["receivers"]}
     assert {route["receiver"] for route in (spec["route"], *spec["route"]["routes"])} <= known
@@ -94,8 +80,8 @@ def test_the_alertmanager_config_has_fields_that_the_operator_knows() -> None:
 
 def test_grafana_knows_the_fields_and_takes_nothing_for_its_environment() -> None:
     """A rule each, with ids that Grafana takes; a dollar would name an environment variable."""
-    document = _document("deploy/grafana/provisioning/alerting/hw-exporter.yml")
-    rules = [rule for group in document["groups"] for rule in group["rules"]]
+    provisioned = document(ROOT / "deploy/grafana/provisioning/alerting/hw-exporter.yml")
+    rules = [rule for group in provisioned["groups"] for rule in group["rules"]]
     assert {rule["title"] for rule in rules} == {alert.name for alert in all_alerts()}
     uids = [rule["uid"] for rule in rules]
     assert len(set(uids)) == len(uids)
@@ -111,6 +97,6 @@ def test_grafana_knows_the_fields_and_takes_nothing_for_its_environment() -> Non
 
 def test_grafana_leads_from_an_alert_to_the_root_causes() -> None:
     """The panel that is named is the table of root causes."""
-    page = _document("dashboards/hw-faults.json")
+    page = document(ROOT / "dashboards/hw-faults.json")
     (panel,) = (it for it in page["panels"] if str(it["id"]) == ON_DASHBOARD["__panelId__"])
     assert (page["uid"], panel["title"]) == (ON_DASHBOARD["__dashboardUid__"], "Root causes")

@@ -23,7 +23,7 @@ from tests.deploy.alert_cases import (
     fault,
     gauge,
 )
-from tests.fakes.manifests import LOADER, ROOT
+from tests.fakes.manifests import ROOT, document
 from tests.fakes.nvml_library import NvmlLibrary
 from tests.fakes.prometheus import RULES
 from tests.fakes.promtool import Series, gives, needs_promtool, run, samples, trial, tried, written
@@ -40,8 +40,12 @@ SEVERITIES = {"critical", "warning", "info"}
 
 
 def _rules(name: str, group: str = "") -> list[dict[str, Any]]:
-    (file,) = yaml.load_all((RULES / name).read_text(), LOADER)
-    return [rule for it in file["groups"] for rule in it["rules"] if it["name"].startswith(group)]
+    return [
+        rule
+        for it in document(RULES / name)["groups"]
+        for rule in it["rules"]
+        if it["name"].startswith(group)
+    ]
 
 
 ALERTS = _rules("alerts.yml")

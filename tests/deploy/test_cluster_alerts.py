@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.deploy.alert_cases import (
     BEFORE,
@@ -18,7 +17,7 @@ from tests.deploy.alert_cases import (
     of_node,
     rollout,
 )
-from tests.fakes.manifests import ROOT
+from tests.fakes.manifests import ROOT, document
 from tests.fakes.prometheus import RULES
 from tests.fakes.promtool import Series, gives, needs_promtool, only, trial, tried
 
@@ -60,9 +59,9 @@ def test_what_has_nothing_in_common_is_no_cause_across_nodes(tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["HwManyLinksDown", "HwManyNodesHot", "HwManyNodesPowerLimited"])
 def test_a_cause_across_nodes_mutes_what_it_is_made_of(name: str) -> None:
     """The faults that Alertmanager mutes are those that the alert counts."""
-    clusters = yaml.safe_load((ROOT / "tools/alerting/clusters.yml").read_text())
+    clusters = document(ROOT / "tools/alerting/clusters.yml")
     (faults,) = (it["together"]["faults"] for it in clusters if it["alert"] == name)
-    inhibited = yaml.safe_load((RULES / "alertmanager.yml").read_text())["inhibit_rules"]
+    inhibited = document(RULES / "alertmanager.yml")["inhibit_rules"]
     source = [f'alertname = "{name}"']
     (rule,) = (it for it in inhibited if it["source_matchers"] == source)
     assert rule["target_matchers"] == [f'fault =~ "{"|".join(faults)}"']
@@ -71,11 +70,11 @@ def test_a_cause_across_nodes_mutes_what_it_is_made_of(name: str) -> None:
 
 def test_a_critical_alert_mutes_the_warning_of_the_same_fault_only() -> None:
     """Both have the labels by which an alert finds its incident; alerts without them never meet."""
-    groups = yaml.safe_load((RULES / "alerts.yml").read_text())["groups"]
+    groups = document(RULES / "alerts.yml")["groups"]
     exprs = [
         it["expr"] for group in groups for it in group["rules"] if "hw_fault_active" in it["expr"]
     ]
-    inhibited = yaml.safe_load((RULES / "alertmanager.yml").read_text())["inhibit_rules"]
+    inhibited = document(RULES / "alertmanager.yml")["inhibit_rules"]
     (rule,) = (it for it in inhibited if 'severity = "critical"' in it["source_matchers"])
     assert rule["target_matchers"] == ['severity = "warning"', 'fault != ""']
     assert 'fault != ""' in rule["source_matchers"]
@@ -123,6 +122,6 @@ def _down_since(cluster: str, minute: int) -> Series:
 
 def test_a_node_that_is_down_mutes_no_namesake() -> None:
     """Alertmanager groups and inhibits the alerts of a node by its cluster too."""
-    config = yaml.safe_load((RULES / "alertmanager.yml").read_text())
+    config = document(RULES / "alertmanager.yml")
     assert config["route"]["group_by"][:2] == ["cluster", "node"]
     assert all("cluster" in rule["equal"] for rule in config["inhibit_rules"])

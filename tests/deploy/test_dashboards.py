@@ -12,7 +12,7 @@ import yaml
 from exporter.collectors.everything import FAMILIES, NAMES
 from exporter.exposition.family import MetricType
 from tests.deploy.dashboards import DASHBOARDS, panels_of
-from tests.fakes.manifests import ROOT
+from tests.fakes.manifests import ROOT, document
 from tests.fakes.promtool import METRIC, needs_promtool
 
 FILES = sorted((ROOT / "dashboards").glob("*.json"))
@@ -36,7 +36,7 @@ EACH_PAGE = pytest.mark.parametrize("page", DASHBOARDS.values(), ids=DASHBOARDS)
 
 def _expressions(file: Path) -> list[str]:
     if file.suffix == ".yml":
-        groups = yaml.safe_load(file.read_text())["groups"]
+        groups = document(file)["groups"]
         return [rule["expr"] for group in groups for rule in group["rules"]]
     page = json.loads(file.read_text())
     lists = [item["query"]["query"] for item in page["templating"]["list"][1:]]
@@ -46,7 +46,7 @@ def _expressions(file: Path) -> list[str]:
 
 
 def _recorded() -> set[str]:
-    groups = yaml.safe_load((ROOT / "deploy/prometheus/recording.yml").read_text())["groups"]
+    groups = document(ROOT / "deploy/prometheus/recording.yml")["groups"]
     return {rule["record"] for group in groups for rule in group["rules"]}
 
 

@@ -18,6 +18,18 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @cache
+def documents(file: Path) -> list[Any]:
+    """All documents of a YAML file of ours, which does not change in a run."""
+    return list(yaml.load_all(file.read_text(), LOADER))
+
+
+def document(file: Path) -> Any:
+    """The only document of a file."""
+    (found,) = documents(file)
+    return found
+
+
+@cache
 def why_not() -> str | None:
     """Why manifests cannot be rendered here; None when they can."""
     if shutil.which("kubectl") is None:

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.fakes.manifests import ROOT
+from tests.fakes.manifests import ROOT, document
 from tests.fakes.prometheus import RULES
 
 needs_promtool = pytest.mark.skipif(
@@ -22,6 +22,7 @@ needs_promtool = pytest.mark.skipif(
 )
 METRIC = re.compile(r"\bhw_[a-z0-9_]+\b")
 CONVENTIONS = ROOT / "docs/conventions.md"
+DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 OURS = (RULES / "alerts.yml", RULES / "recording.yml")
 """The rules of each node and of a cluster, as we ship them."""
 
@@ -61,8 +62,8 @@ def written(
 ) -> Path:
     """Write tests of these rule files."""
     names = [str(name) for name in rules]
-    document = {"rule_files": names, "evaluation_interval": evaluated, "tests": list(tests)}
-    file.write_text(yaml.safe_dump(document))
+    trials = {"rule_files": names, "evaluation_interval": evaluated, "tests": list(tests)}
+    file.write_text(yaml.dump(trials, Dumper=DUMPER))
     return file
 
 
@@ -78,7 +79,7 @@ def tried(
 
 def only(groups: Iterable[str], folder: Path) -> Path:
     """A rule file with these groups of ours alone, which takes less time."""
-    ours = [group for file in OURS for group in yaml.safe_load(file.read_text())["groups"]]
+    ours = [group for file in OURS for group in document(file)["groups"]]
     wanted = set(groups)
     rules = folder / "rules.yml"
     rules.write_text(yaml.safe_dump({"groups": [it for it in ours if it["name"] in wanted]}))
