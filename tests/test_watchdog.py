@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from exporter.watchdog import Watchdog
-from tests.program import ROOT
+from tests.program import ROOT, wait_for
 
 HANGING = """
 import asyncio, os, sys, time
@@ -136,7 +136,5 @@ def test_a_closed_loop_ends_the_watch() -> None:
 
 def _until_asleep(pid: int) -> None:
     """Wait until the watchdog's thread is there."""
-    deadline = time.monotonic() + 10
-    while len(list(Path(f"/proc/{pid}/task").iterdir())) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    tasks = Path(f"/proc/{pid}/task")
+    wait_for(lambda: len(list(tasks.iterdir())) > 1, "the watchdog's thread", secs=10)

@@ -1,9 +1,10 @@
 """A fake libnvidia-ml.so.1 with its scenario, its call log and its events."""
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.program import wait_for
 
 CAPTURES = Path(__file__).parent.parent / "captures"
 
@@ -57,11 +58,7 @@ class NvmlLibrary:
 
     def wait_for_call(self, function: str, count: int) -> None:
         """Come back when a process has made this call so often; fail after 20 seconds."""
-        deadline = time.monotonic() + 20
-        while len(self.calls(function)) < count:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{function} was not called {count} times in 20 s")
-            time.sleep(0.01)
+        wait_for(lambda: len(self.calls(function)) >= count, f"{count} calls of {function}")
 
     def raise_xid(self, xid: int, card: int = 0, instances: str = "") -> None:
         """Let the driver report this Xid to whoever waits for events by now."""
