@@ -1,7 +1,7 @@
 """One running bpftrace: started, listened to, ended when it is silent or floods, and restarted."""
 
 import asyncio
-import os
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,7 +24,7 @@ DETACH_SECS = 20.0
 MAX_KEYS_NAMES = ("BPFTRACE_MAP_KEYS_MAX", "BPFTRACE_MAX_MAP_KEYS")
 MAX_TEXT_NAMES = ("BPFTRACE_STRLEN", "BPFTRACE_MAX_STRLEN")
 
-PLACES = ("/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin", "/sbin")
+PATH = "/usr/bin:/usr/local/bin:/bin:/usr/sbin:/sbin"
 MAX_WORDS = 500
 MAX_ERROR_BYTES = 4096
 TRIAL = "interval:ms:1 { exit(); }"
@@ -44,10 +44,9 @@ class Script:
     max_keys: int = 4096
 
 
-def find_program(name: str, places: tuple[str, ...] = PLACES) -> str | None:
+def find_program(name: str) -> str | None:
     """Find a program in the folders of the system."""
-    paths = (f"{place}/{name}" for place in places)
-    return next((path for path in paths if os.access(path, os.X_OK)), None)
+    return shutil.which(name, path=PATH)
 
 
 def command_of(script: Script) -> Command:
@@ -62,7 +61,7 @@ def command_of(script: Script) -> Command:
     return Command(
         (*tied, bpftrace, "--no-warnings", "-f", "json", "-e", script.text),
         {
-            "PATH": ":".join(PLACES),
+            "PATH": PATH,
             "HOME": "/",
             **dict.fromkeys(MAX_KEYS_NAMES, str(script.max_keys)),
             **dict.fromkeys(MAX_TEXT_NAMES, "64"),
