@@ -47,12 +47,10 @@ def functions_of(
     return frozenset(name for name, _ in _matching(tables, wanted, "", clock))
 
 
-def functions_starting(
-    descriptor: int, prefixes: Collection[str], clock: Callable[[], float] = time.thread_time
-) -> dict[str, str]:
+def functions_starting(descriptor: int, prefixes: Collection[str]) -> dict[str, str]:
     """Return, for each beginning, a function of the open library that has it; raise BadLibrary."""
     tables = _readable_tables(descriptor, MAX_TORCH_TABLE_BYTES)
-    return dict(_matching(tables, prefixes, _REST, clock))
+    return dict(_matching(tables, prefixes, _REST, time.thread_time))
 
 
 def _matching(
