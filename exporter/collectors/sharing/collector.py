@@ -21,9 +21,9 @@ def with_sharing(workloads: AnySource, ctx: SourceContext) -> AnySource:
 
 
 def _build(ctx: SourceContext, root: Path) -> "Sharing":
-    from exporter.collectors.sharing import schedulers  # noqa: PLC0415 - not without a GPU
+    from exporter.collectors.sharing import mps, schedulers  # noqa: PLC0415 - not without a GPU
 
-    return schedulers.build_schedulers(ctx, root)
+    return schedulers.Schedulers(root, mps.MpsControl(ctx), ctx.call)
 
 
 COLLECTOR = Collector("sharing", extends={"workloads": with_sharing})

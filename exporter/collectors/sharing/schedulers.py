@@ -11,7 +11,6 @@ from exporter.collectors.workloads.pod_logs import PodNames
 from exporter.collectors.workloads.redaction import Redaction
 from exporter.collectors.workloads.values import Workload
 from exporter.model.reading import Missing
-from exporter.reading.context import SourceContext
 from exporter.record import dataclass, replace
 
 PATIENCE_SECS = 0.5
@@ -82,8 +81,3 @@ class Schedulers:
     async def close(self) -> None:
         """End what is asked beside collections; a look that hangs is left behind."""
         await self._mps.close()
-
-
-def build_schedulers(ctx: SourceContext, host_root: Path) -> Schedulers:
-    """Build what looks for schedulers on the node with this root."""
-    return Schedulers(host_root, MpsControl(ctx), ctx.call)
