@@ -24,6 +24,7 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault
 from exporter.regular_file import FileUnusable
 from exporter.reports.faults import subject_document
+from exporter.reports.fields import fields_of
 
 EXIT_MISTAKES = 2
 
@@ -75,14 +76,11 @@ def list_rules(invocation: Invocation) -> int:
     return EXIT_OK
 
 
-def _as_json(rule: Rule) -> dict[str, str]:
+def _as_json(rule: Rule) -> dict[str, Any]:
     return {
-        "id": rule.id,
-        "entity": rule.entity,
-        "severity": rule.severity,
+        **fields_of(rule, "id", "entity", "severity"),
         "when": rule.when.source,
-        "action": rule.action,
-        "runbook": rule.runbook,
+        **fields_of(rule, "action", "runbook"),
     }
 
 
