@@ -59,15 +59,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """Gives a worker whole files; the tests of traced programs, which run alone, are as one.
+    """Gives a worker whole files; those that trace programs, which wait for each other, are as one.
 
     All scenes are given out in parts: they are one file, and would be played one after the other.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        folder, traced, _ = nodeid.partition("/ebpf/system/")
-        if traced:
-            return folder + traced
+        if "/ebpf/system/" in nodeid or "/xid_tracepoint/test_live" in nodeid:
+            return "traced"
         file: str = super()._split_scope(nodeid)
         if not self.config.getoption("--all-scenes"):
             return file

@@ -1,7 +1,6 @@
 """The kernel's own tracing: a real event of the name that the NVIDIA driver's has."""
 
 import asyncio
-import fcntl
 import os
 import platform
 import re
@@ -9,7 +8,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from tempfile import gettempdir
 from typing import TypeVar
 
 import pytest
@@ -24,6 +22,7 @@ from exporter.reading.source import SourceAbsent, SourceFailed
 from tests.fakes.fixtures import built
 from tests.fakes.native import build_xid
 from tests.fakes.source_context import source_context
+from tests.fakes.tracing import traced_alone
 from tests.fakes.waiting import until
 
 T = TypeVar("T")
@@ -43,8 +42,7 @@ def _alone() -> Iterator[None]:
         pytest.skip("no uprobe can be made in /sys/kernel/tracing")
     if (TRACEFS / TRACEPOINT).exists():
         pytest.skip("a driver has the tracepoint")
-    with (Path(gettempdir()) / "hw-exporter-ebpf-tests.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with traced_alone():
         yield
 
 
