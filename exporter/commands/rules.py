@@ -24,7 +24,6 @@ from exporter.model.snapshot import Snapshot
 from exporter.model.verdict import Conclusions, Fault
 from exporter.regular_file import FileUnusable
 from exporter.reports.faults import subject_document
-from exporter.reports.fields import fields_of
 
 EXIT_MISTAKES = 2
 
@@ -76,11 +75,14 @@ def list_rules(invocation: Invocation) -> int:
     return EXIT_OK
 
 
-def _as_json(rule: Rule) -> dict[str, Any]:
+def _as_json(rule: Rule) -> dict[str, str]:
     return {
-        **fields_of(rule, "id", "entity", "severity"),
+        "id": rule.id,
+        "entity": rule.entity,
+        "severity": rule.severity,
         "when": rule.when.source,
-        **fields_of(rule, "action", "runbook"),
+        "action": rule.action,
+        "runbook": rule.runbook,
     }
 
 

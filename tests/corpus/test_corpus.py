@@ -70,7 +70,6 @@ def test_a_recording_is_published_as_it_is_read() -> None:
     """Its labels, and a line for each moment of its steps."""
     case = next(readable(BENCHMARK.parent / "2026-11-30-g"))
     text = "\n".join(plain(case))
-    assert "base" not in text
     assert case_of(labels_of(case), case.batch, text) == case
     assert text.splitlines() == BY_NAME[case.name].recording()
 

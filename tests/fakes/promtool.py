@@ -79,10 +79,9 @@ def tried(
 
 def only(groups: Iterable[str], folder: Path) -> Path:
     """A rule file with these groups of ours alone, which takes less time."""
-    ours = [group for file in OURS for group in document(file)["groups"]]
-    wanted = set(groups)
+    ours = {group["name"]: group for file in OURS for group in document(file)["groups"]}
     rules = folder / "rules.yml"
-    rules.write_text(yaml.safe_dump({"groups": [it for it in ours if it["name"] in wanted]}))
+    rules.write_text(yaml.safe_dump({"groups": [ours[name] for name in groups]}))
     return rules
 
 
